@@ -1,0 +1,184 @@
+"""The head of a cubin: which architecture, which toolkit, executable or relocatable.
+
+The variant of the architecture stands in three places, by age (evidence: built with the toolkits
+11.8 to 13.5 and compared):
+
+* ELF ABI 7 (toolkits up to 12.9, SM below 100): ``e_flags`` bit 0x800 is ``a``;
+* ELF ABI 8 by 12.8 and 12.9: ``e_flags`` bit 0x8 is ``a``;
+* ELF ABI 8 by 13.0 and later: attribute 9 of section ``.nv.compat`` is 1 for ``a``.
+
+Nothing marks ``f`` but the command line in ``.note.nv.tkinfo``; without that note a cubin for
+SM 100 or later is of unknown variant.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fatbin.arch import Architecture, architecture
+from fatbin.errors import FormatError, LimitExceededError
+from fatbin.format.elf import (
+    ELF_MAGIC,
+    EM_CUDA,
+    ET_REL,
+    elf_extent,
+    read_elf_header,
+    read_sections,
+)
+from fatbin.format.layouts import ATTRIBUTE, NOTE_HEADER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fatbin.format.elf import ElfHeader, ElfSection
+    from fatbin.format.view import View
+    from fatbin.limits import Limits
+
+COMPAT_SECTION = ".nv.compat"
+TKINFO_SECTION = ".note.nv.tkinfo"
+CUINFO_SECTION = ".note.nv.cuinfo"
+CUDA_ACCELERATOR_TARGET = 9
+NOTE_TKINFO = 2000
+NOTE_CUINFO = 1000
+_OLD_ABI = 7
+_SIZED = 4
+_FIRST_FAMILY_SM = 100
+_ARCH_OPTION = re.compile(rb"-arch[ =](?:sm|compute)_(\d+)([af]?)")
+_TOOL_VERSION = re.compile(rb"release (\d+\.\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class CubinHead:
+    """What a cubin says of itself before any kernel is looked at.
+
+    Attributes:
+        arch: real architecture; None when the number is no SM number.
+        virtual_sm: SM number of the PTX it was compiled from (ELF ABI 7 only), else 0.
+        relocatable: True for input of a device link (``e_type`` 1).
+        abi: ELF ABI version, 7 or 8.
+        toolkit: such as ``12.4``; empty when the file does not tell.
+        size: bytes of the image, from its tables.
+    """
+
+    arch: Architecture | None
+    virtual_sm: int
+    relocatable: bool
+    abi: int
+    toolkit: str
+    size: int
+
+
+def is_cubin(data: bytes) -> bool:
+    """Tell whether 20 or more bytes begin a 64-bit CUDA ELF image."""
+    return data[:4] == ELF_MAGIC and data[4:6] == b"\2\1" and data[18:20] == b"\xbe\0"
+
+
+def read_cubin_head(view: View, limits: Limits) -> CubinHead:
+    """Read the head of the cubin at the start of a view.
+
+    Raises:
+        FormatError: not a CUDA ELF image, or its tables are not inside the view.
+        LimitExceededError: a table is larger than ``limits.header_bytes``.
+    """
+    header = read_elf_header(view)
+    if header.machine != EM_CUDA:
+        raise FormatError(
+            f"expected a CUDA ELF image (e_machine {EM_CUDA}), found e_machine {header.machine}",
+            offset=view.report_offset(18),
+            field="machine",
+            expected=str(EM_CUDA),
+            found=str(header.machine),
+            location=view.name,
+        )
+    sections = read_sections(view, header, limits)
+    by_name = {section.name: section for section in sections}
+    notes = list(_notes(view, by_name, limits))
+    relocatable = header.type == ET_REL
+    size = elf_extent(view, header, sections)
+    if header.abi_version <= _OLD_ABI:
+        number, virtual_sm = header.flags & 0xFF, header.flags >> 16 & 0xFF
+        variant = "a" if header.flags & 0x800 else ""
+        toolkit = f"{header.version // 10}.{header.version % 10}"
+    else:
+        number, virtual_sm = header.flags >> 8 & 0xFF, 0
+        variant = _new_variant(view, header, by_name, notes, number, limits)
+        toolkit = _toolkit(notes)
+    arch = architecture(number, variant, False)  # noqa: FBT003
+    return CubinHead(arch, virtual_sm, relocatable, header.abi_version, toolkit, size)
+
+
+def attributes(data: bytes) -> Iterator[tuple[int, int, int, bytes]]:
+    """Yield ``(format, id, value, data)`` of each attribute record; ends quietly at damage.
+
+    Records without sized data have ``b""``. Unknown ids and formats are yielded too.
+    """
+    position = 0
+    while position + ATTRIBUTE.size <= len(data):
+        form, ident, value = ATTRIBUTE.unpack_from(data, position)
+        position += ATTRIBUTE.size
+        sized = b""
+        if form == _SIZED:
+            sized = data[position : position + value]
+            position += value
+        yield form, ident, value, sized
+
+
+def _new_variant(  # noqa: PLR0913, PLR0917 - everything the variant can follow from
+    view: View,
+    header: ElfHeader,
+    sections: dict[str, ElfSection],
+    notes: list[tuple[int, bytes]],
+    number: int,
+    limits: Limits,
+) -> str:
+    if header.flags & 0x8:
+        return "a"
+    compat = _section_bytes(view, sections.get(COMPAT_SECTION), limits)
+    for _, ident, value, _ in attributes(compat):
+        if ident == CUDA_ACCELERATOR_TARGET and value & 0xFF == 1:
+            return "a"
+    if number < _FIRST_FAMILY_SM:
+        return ""
+    for type_, text in notes:
+        if type_ == NOTE_TKINFO:
+            for match in _ARCH_OPTION.finditer(text):
+                if int(match[1]) == number:
+                    return match[2].decode()
+    return "?"
+
+
+def _toolkit(notes: list[tuple[int, bytes]]) -> str:
+    for type_, desc in notes:
+        if type_ == NOTE_TKINFO and (match := _TOOL_VERSION.search(desc)):
+            return match[1].decode()
+    for type_, desc in notes:
+        if type_ == NOTE_CUINFO and len(desc) >= 6:  # noqa: PLR2004 - version, SM, toolkit
+            number = int.from_bytes(desc[4:6], "little")
+            return f"{number // 10}.{number % 10}"
+    return ""
+
+
+def _notes(
+    view: View, sections: dict[str, ElfSection], limits: Limits
+) -> Iterator[tuple[int, bytes]]:
+    """Yield ``(type, description)`` of NVIDIA's notes; several may stand in one section."""
+    for name in (TKINFO_SECTION, CUINFO_SECTION):
+        data = _section_bytes(view, sections.get(name), limits)
+        position = 0
+        while position + NOTE_HEADER.size <= len(data):
+            name_size, desc_size, type_ = NOTE_HEADER.unpack_from(data, position)
+            position += NOTE_HEADER.size + (name_size + 3 & ~3)
+            yield type_, data[position : position + desc_size]
+            position += desc_size + 3 & ~3
+
+
+def _section_bytes(view: View, section: ElfSection | None, limits: Limits) -> bytes:
+    """Return a small section's bytes; nothing when there is none or it is not inside the image."""
+    if section is None:
+        return b""
+    try:
+        return view.read(section.offset, section.file_size, section.name, limits.header_bytes)
+    except (FormatError, LimitExceededError):
+        return b""  # the variant then is unknown, which is what it says

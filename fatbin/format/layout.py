@@ -1,0 +1,70 @@
+"""A fixed layout of integers, cheap enough for the hot walk."""
+
+from __future__ import annotations
+
+from struct import Struct, error
+
+from fatbin.errors import TruncatedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fatbin.format.view import View
+
+
+class Layout:
+    """Field names and a :class:`struct.Struct` for one structure of the format.
+
+    Attributes:
+        name: the structure's name, for messages.
+        fields: field names in order.
+        size: bytes.
+        unpack_from: ``Struct.unpack_from`` of the layout, for loops that check bounds themselves.
+    """
+
+    __slots__ = ("fields", "name", "size", "struct", "unpack_from")
+
+    def __init__(self, name: str, code: str, fields: str) -> None:
+        """Compile a struct code such as ``<IHHQ`` with its blank-separated field names."""
+        self.name = name
+        self.struct = Struct(code)
+        self.fields = tuple(fields.split())
+        self.size = self.struct.size
+        self.unpack_from = self.struct.unpack_from
+
+    def read(self, view: View, offset: int) -> tuple[int, ...]:
+        """Return the fields at an offset of the view, in order.
+
+        Raises:
+            TruncatedError: the structure runs past the end of the view.
+        """
+        if offset < 0 or offset + self.size > view.size:
+            raise TruncatedError(
+                f"{self.name} of {self.size} bytes runs past the end at {view.size:#x}",
+                offset=view.report_offset(offset),
+                field=self.name,
+                expected=f"{self.size} bytes",
+                found=f"{max(0, view.size - offset)} bytes",
+                location=view.name,
+            )
+        return self.unpack_from(view.buffer, view.start + offset)
+
+    def read_bytes(self, data: bytes, offset: int = 0) -> tuple[int, ...]:
+        """Return the fields at an offset of a byte string.
+
+        Raises:
+            TruncatedError: the string is too short.
+        """
+        try:
+            return self.unpack_from(data, offset)
+        except error:
+            raise TruncatedError(
+                f"{self.name} of {self.size} bytes runs past the end at {len(data):#x}",
+                offset=offset,
+                field=self.name,
+                expected=f"{self.size} bytes",
+                found=f"{max(0, len(data) - offset)} bytes",
+            ) from None
+
+    def named(self, values: tuple[int, ...]) -> dict[str, int]:
+        """Return the fields as a dictionary."""
+        return dict(zip(self.fields, values, strict=True))

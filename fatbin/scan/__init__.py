@@ -1,0 +1,1 @@
+"""Where device code lies: host formats, archives, the embedded search, and the scanner."""

@@ -1,0 +1,129 @@
+"""Members of static archives: GNU and BSD ``ar``, thin archives, Windows ``.lib``.
+
+Source: the ar(5) formats of GNU binutils and the PE/COFF specification's archive chapter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fatbin.errors import FormatError, LimitExceededError, TruncatedError
+from fatbin.format.layouts import AR_MEMBER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fatbin.format.container import Report
+    from fatbin.format.view import View
+    from fatbin.limits import Limits
+
+MAGIC = b"!<arch>\n"
+THIN_MAGIC = b"!<thin>\n"
+_MEMBER_END = b"`\n"
+_BSD_PREFIX = "#1/"
+_TABLES = frozenset(("/", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "/<ECSYMBOLS>/"))
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of an archive.
+
+    Attributes:
+        name: as the archive spells it; of a thin archive a path relative to the archive.
+        offset: of its bytes in the archive.
+        size: in bytes.
+        thin: True when the bytes are in the file ``name`` and not in the archive.
+    """
+
+    name: str
+    offset: int
+    size: int
+    thin: bool
+
+
+def read_members(view: View, limits: Limits, report: Report) -> Iterator[Member]:
+    """Yield the members in order, without symbol and name tables.
+
+    Damage is reported and ends the walk: nothing says where the next header stands.
+    """
+    thin = view.peek(0, len(THIN_MAGIC)) == THIN_MAGIC
+    names = b""
+    position = len(MAGIC)
+    count = 0
+    while position < view.size:
+        try:
+            name, size = _header(view, position)
+        except FormatError as exc:
+            report(exc)
+            return
+        start = position + AR_MEMBER.size
+        table = name in _TABLES
+        stored = not thin or table or name == "//"
+        if stored and start + size > view.size:
+            report(
+                TruncatedError(
+                    f"member {name} of {size} bytes runs past the end of the archive "
+                    f"at {view.size:#x}",
+                    offset=start,
+                    field="size",
+                    expected=f"{size} bytes",
+                    found=f"{view.size - start} bytes",
+                    location=view.name,
+                )
+            )
+            size = view.size - start
+        position = start + (size + (size & 1) if stored else 0)
+        if table:
+            continue
+        if name == "//":
+            names = view.peek(start, min(size, limits.header_bytes))
+            continue
+        count += 1
+        if count > limits.members:
+            report(_too_many(view, start, limits))
+            return
+        yield _named(view, name, names, start, size, thin=thin)
+
+
+def _named(  # noqa: PLR0913 - what a member is made of
+    view: View, name: str, names: bytes, start: int, size: int, *, thin: bool
+) -> Member:
+    if name.startswith(_BSD_PREFIX) and name[len(_BSD_PREFIX) :].isdigit():
+        length = min(int(name[len(_BSD_PREFIX) :]), size)
+        text = view.peek(start, length).rstrip(b"\0").decode("utf-8", "backslashreplace")
+        return Member(text, start + length, size - length, thin)
+    if name.startswith("/") and name[1:].isdigit():
+        offset = int(name[1:])
+        ends = [end for end in (names.find(b"\n", offset), names.find(b"\0", offset)) if end >= 0]
+        raw = names[offset : min(ends)] if ends else names[offset:]
+        name = raw.decode("utf-8", "backslashreplace")
+    return Member(name.removesuffix("/") or "?", start, size, thin)
+
+
+def _header(view: View, position: int) -> tuple[str, int]:
+    raw = AR_MEMBER.read(view, position)
+    fields = [bytes(field) for field in raw]  # type: ignore[call-overload]
+    size = fields[5].strip()
+    if fields[6] != _MEMBER_END or not size.isdigit():
+        raise FormatError(
+            "expected an archive member header ending in 60 0A with a decimal size, "
+            f"found {fields[6].hex(' ')} and {size!r}",
+            offset=view.report_offset(position),
+            field="archive member",
+            expected="60 0A",
+            found=fields[6].hex(" "),
+            location=view.name,
+        )
+    return fields[0].decode("utf-8", "backslashreplace").rstrip(), int(size)
+
+
+def _too_many(view: View, offset: int, limits: Limits) -> LimitExceededError:
+    return LimitExceededError(
+        f"more than {limits.members} members; the rest of the archive was not read",
+        limit="members",
+        allowed=limits.members,
+        actual=limits.members + 1,
+        offset=offset,
+        location=view.name,
+    )

@@ -1,0 +1,86 @@
+"""The host file as the scanner sees it: named ranges of a file, whatever the format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fatbin.errors import FormatError
+from fatbin.kinds import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fatbin.format.container import Report
+    from fatbin.format.view import View
+
+PLACES = {
+    ".nv_fatbin": Place.LOADABLE,
+    ".nv_fatb": Place.LOADABLE,  # PE cuts section names at eight characters
+    "__nv_relfatbin": Place.RELOCATABLE,
+    "__nv_rel": Place.RELOCATABLE,
+}
+"""Sections that hold nothing but containers. Source: fatbinary_section.h and real files."""
+WRAPPER_SECTIONS = frozenset((".nvFatBinSegment", ".nvFatBi"))
+
+
+@dataclass(frozen=True, slots=True)
+class HostSection:
+    """A range of the file with a name; bytes, clipped to the file.
+
+    Attributes:
+        name: section name; PE names are cut at eight characters.
+        offset: from the start of the library.
+        size: bytes in the file; 0 when the section has none.
+        address: in memory, without the image base; 0 in objects.
+        executable: True for host code, which is not searched.
+    """
+
+    name: str
+    offset: int
+    size: int
+    address: int
+    executable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """What the tables of a host file say.
+
+    Attributes:
+        format: ``elf``, ``pe`` or ``coff``.
+        machine: as ``uname -m`` prints it.
+        linked: False for objects, whose pointers are still to be relocated.
+        sections: in file order of the section table, or the segments where there is no table.
+        image_base: what PE addresses in the file include.
+    """
+
+    format: str
+    machine: str
+    linked: bool
+    sections: tuple[HostSection, ...] = ()
+    image_base: int = 0
+
+    def file_offset(self, address: int) -> int:
+        """Return the file offset of a memory address, or -1 when it has no bytes in the file."""
+        address -= self.image_base
+        for section in self.sections:
+            if section.address and section.address <= address < section.address + section.size:
+                return address - section.address + section.offset
+        return -1
+
+
+def clipped(view: View, name: str, offset: int, size: int, report: Report) -> int:
+    """Return the bytes of a section that are inside the file; tell when it is not all of them."""
+    inside = max(0, min(size, view.size - offset))
+    if inside < size and name in PLACES:
+        report(
+            FormatError(
+                f"section {name} of {size} bytes at {offset:#x} runs past the end of the file "
+                f"at {view.size:#x}",
+                offset=offset,
+                field="size",
+                expected=f"{size} bytes",
+                found=f"{inside} bytes",
+                location=view.name,
+            )
+        )
+    return inside

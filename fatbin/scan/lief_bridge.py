@@ -1,0 +1,141 @@
+"""The one module that imports LIEF, and what it is asked.
+
+LIEF is slow to import and reads whole files into memory. It is therefore imported when first asked
+and fed small files made of headers alone. It answers with ``None`` on garbage and logs to stderr;
+both are turned into errors here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fatbin.errors import FormatError, MissingDependencyError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class PeHeaders:
+    """What LIEF read from PE headers.
+
+    Attributes:
+        machine: number of the COFF header.
+        image_base: where the image wants to be mapped.
+        sections: ``(name, address, virtual size, file offset, raw size, characteristics)``.
+        imports_at: address of the import directory, 0 when there is none.
+        delay_imports_at: address of the delay-import directory, 0 when there is none.
+    """
+
+    machine: int
+    image_base: int
+    sections: tuple[tuple[str, int, int, int, int, int], ...]
+    imports_at: int
+    delay_imports_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ElfDynamic:
+    """What LIEF read from a dynamic section."""
+
+    soname: str
+    needed: tuple[str, ...]
+    runpath: tuple[str, ...]
+
+
+def pe_headers(data: bytes, location: str) -> PeHeaders:
+    """Parse PE headers, from the start of the file to the end of the section table.
+
+    Raises:
+        FormatError: LIEF does not take them.
+        MissingDependencyError: without LIEF.
+    """
+    lief = _lief()
+    binary: Any = _quietly(lambda: lief.PE.parse(data))
+    if binary is None or not hasattr(binary, "data_directory"):
+        msg = "PE headers cannot be read"
+        raise FormatError(msg, offset=0, field="PE headers", location=location)
+    types = lief.PE.DataDirectory.TYPES
+    directories = []
+    for which in (types.IMPORT_TABLE, types.DELAY_IMPORT_DESCRIPTOR):
+        directory = binary.data_directory(which)
+        directories.append(int(directory.rva) if directory is not None else 0)
+    return PeHeaders(
+        int(binary.header.machine),
+        int(binary.optional_header.imagebase),
+        tuple(
+            (
+                str(section.name),
+                int(section.virtual_address),
+                int(section.virtual_size),
+                int(section.pointerto_raw_data),
+                int(section.sizeof_raw_data),
+                int(section.characteristics),
+            )
+            for section in binary.sections
+        ),
+        directories[0],
+        directories[1],
+    )
+
+
+def pe_imports(data: bytes) -> tuple[str, ...]:
+    """Return the DLL names that a small PE file imports.
+
+    Raises:
+        MissingDependencyError: without LIEF.
+    """
+    lief = _lief()
+    binary: Any = _quietly(lambda: lief.PE.parse(data))
+    if binary is None or not hasattr(binary, "delay_imports"):
+        return ()
+    names = [entry.name for entry in binary.imports] + [e.name for e in binary.delay_imports]
+    return tuple(dict.fromkeys(str(name) for name in names))
+
+
+def elf_dynamic(data: bytes) -> ElfDynamic | None:
+    """Read the dynamic section of a small ELF file; None when LIEF does not take it.
+
+    Raises:
+        MissingDependencyError: without LIEF.
+    """
+    lief = _lief()
+
+    def parse() -> Any:  # noqa: ANN401 - LIEF's own type
+        config = lief.ELF.ParserConfig()
+        config.parse_relocations = False
+        config.parse_dyn_symbols = False
+        config.parse_symtab_symbols = False
+        config.parse_symbol_versions = False
+        config.parse_overlay = False
+        return lief.ELF.parse(list(data), config)
+
+    binary = _quietly(parse)
+    if binary is None:
+        return None
+    tags = lief.ELF.DynamicEntry.TAG
+    soname, runpath = "", []
+    for entry in binary.dynamic_entries:
+        if entry.tag == tags.SONAME:
+            soname = str(entry.name)
+        elif entry.tag in (tags.RUNPATH, tags.RPATH):
+            runpath += [str(path) for path in entry.paths]
+    return ElfDynamic(soname, tuple(str(name) for name in binary.libraries), tuple(runpath))
+
+
+def _lief() -> Any:  # noqa: ANN401 - LIEF is not typed well enough to be named here
+    try:
+        import lief  # noqa: PLC0415 - slow, and only PE files and linkage need it
+    except ModuleNotFoundError as exc:
+        msg = "PE files and linkage cannot be read without LIEF"
+        raise MissingDependencyError(msg, requirement="lief") from exc
+    return lief
+
+
+def _quietly(call: Callable[[], Any]) -> Any:  # noqa: ANN401
+    """Call LIEF with its log off: it reports on stderr what is missing in a header-only file."""
+    logging = _lief().logging
+    with logging.level_scope(logging.LEVEL.OFF):
+        return call()

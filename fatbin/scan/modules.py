@@ -1,0 +1,262 @@
+"""From bytes to modules: what stands in one library, in the order of the file."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from fatbin.arch import architecture
+from fatbin.errors import FatbinError, FormatError
+from fatbin.format.container import (
+    Container,
+    EntryHeader,
+    check_entry,
+    entry_header_at,
+    read_payload,
+    read_tail,
+    unfold,
+    walk,
+)
+from fatbin.format.cubin import CubinHead
+from fatbin.format.elf import ELF_MAGIC
+from fatbin.format.layouts import WRAPPER
+from fatbin.inventory import Entry, Module
+from fatbin.kinds import (
+    VIRTUAL_KINDS,
+    EntryKind,
+    Place,
+    compression_of,
+    kind_label,
+    variant_of,
+)
+from fatbin.limits import DEFAULT_LIMITS
+from fatbin.scan.embedded import Found, search
+from fatbin.scan.host import PLACES, WRAPPER_SECTIONS
+from fatbin.scan.source import advise_sequential
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fatbin.format.container import Report
+    from fatbin.format.view import View
+    from fatbin.limits import Limits
+    from fatbin.scan.host import Host, HostSection
+
+WRAPPER_MAGIC = 0x466243B1
+
+
+def host_modules(view: View, host: Host, limits: Limits, report: Report) -> Iterator[Module]:
+    """Yield the modules of a host file: named sections first, then what the search finds."""
+    wrappers = read_wrappers(view, host)
+    taken: list[tuple[int, int]] = []
+    for section in host.sections:
+        place = PLACES.get(section.name)
+        if place is not None and section.size:
+            window = view.window(section.offset, section.size)
+            for container in walk(window, limits=limits, report=report):
+                yield container_module(
+                    view, container, place, section.name, wrappers, limits, report
+                )
+            taken.append((section.offset, section.offset + section.size))
+        elif section.executable and section.size:
+            taken.append((section.offset, section.offset + section.size))
+    names = _SectionNames(host.sections)
+    for found in search(view, taken, limits, report, advise_sequential):
+        name = names.at(found.offset)
+        if isinstance(found.content, Container):
+            yield container_module(
+                view, found.content, Place.EMBEDDED, name, wrappers, limits, report
+            )
+        else:
+            yield bare_module(found, Place.EMBEDDED, name)
+
+
+def container_module(  # noqa: PLR0913, PLR0917 - where it stands and how to read it
+    view: View,
+    container: Container,
+    place: Place,
+    section: str,
+    wrappers: dict[int, int],
+    limits: Limits,
+    report: Report,
+) -> Module:
+    """Describe a container and its entries; damage in them goes to ``report``."""
+    entries: list[Entry] = []
+    for header in container.headers:
+        entries.append(_entry(view, header, place, limits, report))
+        if header.kind == EntryKind.GROUP:
+            entries += [
+                _entry(view, member, place, limits, report)
+                for member in unfold(view, header, report)
+            ]
+    return Module(
+        place=place,
+        form="container",
+        section=section,
+        offset=container.offset,
+        size=container.size,
+        whole=container.whole,
+        wrapper=wrappers.get(container.offset, 0),
+        entries=tuple(entries),
+    )
+
+
+def bare_module(found: Found, place: Place, section: str = "") -> Module:
+    """Describe a cubin or PTX text that stands by itself."""
+    content = found.content
+    if isinstance(content, CubinHead):
+        form = "cubin"
+        entry = Entry(
+            place=place,
+            kind="sass",
+            arch=content.arch,
+            toolkit=content.toolkit,
+            stored_size=found.size,
+            size=found.size,
+            offset=found.offset,
+            relocatable=content.relocatable,
+        )
+    else:
+        assert not isinstance(content, Container)  # noqa: S101 - callers tell them apart
+        form = "ptx"
+        entry = Entry(
+            place=place,
+            kind="ptx",
+            arch=content.arch,
+            isa_version=content.isa_version,
+            stored_size=found.size,
+            size=found.size,
+            offset=found.offset,
+        )
+    return Module(
+        place=place,
+        form=form,
+        section=section,
+        offset=found.offset,
+        size=found.size,
+        entries=(entry,),
+    )
+
+
+def _entry(
+    view: View, header: EntryHeader, place: Place, limits: Limits, report: Report
+) -> Entry:
+    kind = header.kind
+    check_entry(view, header, limits, report)
+    tail = read_tail(view, header, report)
+    relocatable: bool | None = None
+    if place is Place.RELOCATABLE or kind == EntryKind.RELOCATABLE_PTX:
+        relocatable = True
+    elif kind == EntryKind.PTX:
+        relocatable = "--compile-only" in (tail.options or "").split()
+    version = f"{header.major}.{header.minor}"
+    return Entry(
+        place=place,
+        kind=kind_label(kind),
+        arch=architecture(header.arch, variant_of(header.flags), kind in VIRTUAL_KINDS),
+        isa_version=version if kind in PTX_KINDS else "",
+        code_version=version,
+        compression=compression_of(header.flags),
+        stored_size=header.stored_size,
+        size=header.size,
+        offset=header.offset,
+        header_size=header.header_size,
+        kind_number=kind,
+        flags=header.flags,
+        identifier=tail.identifier,
+        options=tail.options,
+        compat=tail.compat.hex(),
+        group=-1 if header.group is None else header.group.offset,
+        image_offset=header.image_offset,
+        relocatable=relocatable,
+    )
+
+
+PTX_KINDS = frozenset((EntryKind.PTX, EntryKind.RELOCATABLE_PTX))
+
+
+def read_wrappers(view: View, host: Host) -> dict[int, int]:
+    """Return the wrapper version of each container that a wrapper points at, by file offset.
+
+    Objects have none: their pointers are relocations. What is no wrapper is passed over, since
+    wrappers only add to what the walk finds.
+    """
+    found: dict[int, int] = {}
+    if not host.linked:
+        return found
+    for section in host.sections:
+        if section.name not in WRAPPER_SECTIONS:
+            continue
+        for offset in range(section.offset, section.offset + section.size - 23, WRAPPER.size):
+            magic, version, data, _ = WRAPPER.read(view, offset)
+            target = host.file_offset(data) if magic == WRAPPER_MAGIC else -1
+            if target >= 0:
+                found[target] = version
+    return found
+
+
+def read_entry(view: View, entry: Entry, limits: Limits = DEFAULT_LIMITS) -> bytes | bytearray:
+    """Return the bytes of an entry, inflated; of an image of a group, its part of the group.
+
+    Of a plain payload the up to 7 bytes of padding are included: their number is not stored.
+
+    Raises:
+        FormatError: the payload is not inside the file or does not inflate to its declared size.
+        LimitExceededError: larger than ``limits`` allow.
+        MissingDependencyError: LZ4 or zstd without cramjam.
+    """
+    if not entry.header_size:
+        return view.read(entry.offset, entry.size, "image", limits.image_bytes)
+    if entry.group < 0:
+        return read_payload(view, entry_header_at(view, entry.offset), limits)
+    whole = read_payload(view, entry_header_at(view, entry.group), limits)
+    return whole[entry.image_offset : entry.image_offset + entry.size]
+
+
+def verify_module(view: View, module: Module, limits: Limits, report: Report) -> None:
+    """Inflate every payload and check its size and, of cubins, its magic; errors go to ``report``.
+
+    One payload is in memory at a time. A group is inflated once and its images are cut out of it.
+    """
+    group: bytes | bytearray = b""
+    for entry in module.entries:
+        try:
+            if entry.group >= 0:
+                data = group[entry.image_offset : entry.image_offset + entry.size]
+            else:
+                data = group = b""  # let go of the last one before the next is made
+                data = read_entry(view, entry, limits)
+        except FatbinError as exc:
+            report(exc)
+            continue
+        if entry.kind_number == EntryKind.GROUP:
+            group = data
+        elif entry.kind == "sass" and data[:4] != ELF_MAGIC:
+            report(_not_elf(view, entry, bytes(data[:4])))
+
+
+def _not_elf(view: View, entry: Entry, found: bytes) -> FormatError:
+    return FormatError(
+        f"expected a cubin to begin with 7F 45 4C 46, found {found.hex(' ').upper()}",
+        offset=entry.offset,
+        field="payload",
+        expected="7F 45 4C 46",
+        found=found.hex(" ").upper(),
+        location=view.name,
+    )
+
+
+class _SectionNames:
+    """Which section an offset lies in."""
+
+    def __init__(self, sections: tuple[HostSection, ...]) -> None:
+        self._sections = sorted((s for s in sections if s.size), key=lambda s: s.offset)
+        self._starts = [section.offset for section in self._sections]
+
+    def at(self, offset: int) -> str:
+        index = bisect_right(self._starts, offset) - 1
+        if index >= 0:
+            section = self._sections[index]
+            if offset < section.offset + section.size:
+                return section.name
+        return ""

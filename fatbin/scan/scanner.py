@@ -1,0 +1,344 @@
+"""The scanner: a path to an inventory, told by content and never by name."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from fatbin.errors import FatbinError, FormatError, SourceError, UnknownFormatError
+from fatbin.format.container import MAGIC, MAGIC_BEFORE_CUDA_6, walk
+from fatbin.format.cubin import is_cubin, read_cubin_head
+from fatbin.format.elf import ELF_MAGIC
+from fatbin.format.ptx import read_ptx_head
+from fatbin.inventory import Entry, Inventory, Issue, Library, Module
+from fatbin.kinds import Place
+from fatbin.limits import DEFAULT_LIMITS
+from fatbin.scan import archives
+from fatbin.scan.coff import is_coff, read_coff_host
+from fatbin.scan.elf import read_elf_host
+from fatbin.scan.embedded import Found
+from fatbin.scan.modules import (
+    bare_module,
+    container_module,
+    host_modules,
+    read_entry,
+    verify_module,
+)
+from fatbin.scan.source import open_view
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fatbin.format.view import View
+    from fatbin.inventory import Linkage
+    from fatbin.limits import Limits
+    from fatbin.scan.host import Host
+
+_HEAD_BYTES = 65536
+LTOIR_MAGIC = b"\xed\x43\x4e\x7f"
+_KNOWN_OTHERS = (
+    (b"PK\x03\x04", "a zip archive (wheel?)"),
+    (b"BC\xc0\xde", "LLVM bitcode"),
+    (b"\xcf\xfa\xed\xfe", "a Mach-O file"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"(\xb5/\xfd", "zstd data"),
+    (b"ustar", "a tar archive"),
+)
+
+
+class Collector:
+    """Issues of one library, up to a limit; what comes after it is counted."""
+
+    def __init__(self, location: str, limits: Limits) -> None:
+        """Collect for the library at a location."""
+        self._location = location
+        self._limit = limits.issues
+        self._issues: list[Issue] = []
+        self._left_out = 0
+
+    def __call__(self, error: FatbinError) -> None:
+        """Keep an error as an issue."""
+        if len(self._issues) < self._limit:
+            self._issues.append(Issue.of(error, self._location))
+        else:
+            self._left_out += 1
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """The issues so far, with one more that counts those left out."""
+        if not self._left_out:
+            return tuple(self._issues)
+        more = Issue(
+            code="LimitExceeded",
+            message=f"{self._left_out} more issues were left out",
+            location=self._location,
+            field="issues",
+            expected=f"at most {self._limit}",
+            found=str(self._limit + self._left_out),
+        )
+        return (*self._issues, more)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One library of a file: the file itself, or a member of an archive."""
+
+    view: View
+    format: str
+
+
+def scan(
+    path: str | os.PathLike[str],
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    linkage: bool = True,
+    verify: bool = False,
+) -> Inventory:
+    """Read what device code a file holds.
+
+    The format is told by content: ELF, PE, COFF, static archive, bare fatbin, cubin, PTX, LTO-IR.
+    Only headers are read, and the parts of a host file where embedded device code can be.
+
+    Args:
+        path: of the file.
+        limits: bounds on what the file may make this function do.
+        linkage: also read soname, needed libraries, CUDA runtime and version (imports LIEF).
+        verify: also inflate every payload and check its size.
+
+    Returns:
+        One library for a file, one for each member of an archive that holds device code or could
+        not be read. Damage inside is in their ``issues``; what was whole is kept.
+
+    Raises:
+        SourceError: the file cannot be read.
+        UnknownFormatError: the file is none of these formats.
+        MissingDependencyError: a PE file without LIEF.
+    """
+    location = os.fspath(path)
+    with open_view(location) as view:
+        return _scan_view(view, limits, linkage=linkage, verify=verify)
+
+
+def scan_bytes(
+    data: bytes, name: str = "<bytes>", *, limits: Limits = DEFAULT_LIMITS, verify: bool = False
+) -> Inventory:
+    """Read what device code some bytes hold, as :func:`scan` does for a file.
+
+    Thin archives are not followed and no linkage is read.
+
+    Raises:
+        UnknownFormatError: the bytes are none of the known formats.
+    """
+    from fatbin.format.view import View  # noqa: PLC0415 - the name is a type only above
+
+    return _scan_view(View(data, name), limits, linkage=False, verify=verify)
+
+
+@contextmanager
+def open_parts(
+    path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS
+) -> Iterator[Iterator[Part]]:
+    """Open a file and give its libraries as views; they end with the ``with`` block.
+
+    Raises:
+        SourceError: the file cannot be read.
+        UnknownFormatError: the file is none of the known formats.
+    """
+    with open_view(os.fspath(path)) as view:
+        yield _parts(view, identify(view), limits, _raise)
+
+
+def identify(view: View) -> str:
+    """Tell the format of a file by its first bytes.
+
+    Returns:
+        ``elf``, ``pe``, ``coff``, ``archive``, ``fatbin``, ``cubin``, ``ptx`` or ``ltoir``.
+
+    Raises:
+        UnknownFormatError: none of these.
+    """
+    head = view.peek(0, 64)
+    if is_cubin(head):
+        return "cubin"
+    if head[:4] == ELF_MAGIC:
+        return "elf"
+    if head[:8] in (archives.MAGIC, archives.THIN_MAGIC):
+        return "archive"
+    magic = int.from_bytes(head[:4], "little")
+    if magic in (MAGIC, MAGIC_BEFORE_CUDA_6):
+        return "fatbin"
+    if head[:4] == LTOIR_MAGIC:
+        return "ltoir"
+    if head[:2] == b"MZ":
+        return "pe"
+    if is_coff(view):
+        return "coff"
+    if read_ptx_head(view.peek(0, _HEAD_BYTES)) is not None:
+        return "ptx"
+    raise UnknownFormatError(
+        "expected an ELF, PE or COFF file, an archive, a fatbin, a cubin, PTX or LTO-IR, "
+        f"found {_guess(head)}",
+        location=view.name,
+    )
+
+
+def _scan_view(view: View, limits: Limits, *, linkage: bool, verify: bool) -> Inventory:
+    form = identify(view)
+    collector = Collector(view.name, limits)
+    libraries = []
+    for part in _parts(view, form, limits, collector):
+        try:
+            library = _library(part, limits, linkage=linkage, verify=verify)
+        except FormatError as exc:
+            library = Library(
+                location=part.view.name,
+                format=part.format,
+                size=part.view.size,
+                issues=(Issue.of(exc, part.view.name),),
+            )
+        if form != "archive" or library.modules or library.issues:
+            libraries.append(library)
+    return Inventory(
+        libraries=tuple(libraries), issues=collector.issues, targets=(view.name,)
+    )
+
+
+def _parts(
+    view: View, form: str, limits: Limits, report: Callable[[FatbinError], None]
+) -> Iterator[Part]:
+    if form != "archive":
+        yield Part(view, form)
+        return
+    for member in archives.read_members(view, limits, report):
+        name = f"{view.name}::{member.name}"
+        if member.thin:
+            yield from _thin_part(view, member.name, name, report)
+            continue
+        inner = view.window(member.offset, member.size, name)
+        inner.origin = inner.start  # a member is a library of its own
+        yield from _member_part(inner)
+
+
+def _member_part(view: View) -> Iterator[Part]:
+    """Yield a member whose format is known; archives hold much else (import stubs, text)."""
+    try:
+        form = identify(view)
+    except UnknownFormatError:
+        return
+    if form != "archive":
+        yield Part(view, form)
+
+
+def _thin_part(
+    view: View, member: str, name: str, report: Callable[[FatbinError], None]
+) -> Iterator[Part]:
+    path = os.path.join(os.path.dirname(view.name), member)
+    try:
+        with open_view(path) as inner:
+            inner.name = name
+            yield from _member_part(inner)
+    except (SourceError, UnknownFormatError) as exc:
+        exc.location = name
+        report(exc)
+
+
+def _library(part: Part, limits: Limits, *, linkage: bool, verify: bool) -> Library:
+    view = part.view
+    collector = Collector(view.name, limits)
+    host = read_host(part, limits, collector)
+    modules = []
+    for module in part_modules(part, host, limits, collector):
+        modules.append(module)
+        if verify:
+            verify_module(view, module, limits, collector)
+    modules.sort(key=lambda module: module.offset)
+    links = _linkage(view, host, limits, collector) if linkage and host is not None else None
+    return Library(
+        location=view.name,
+        format=part.format,
+        machine=host.machine if host is not None else "",
+        size=view.size,
+        modules=tuple(modules),
+        issues=collector.issues,
+        linkage=links,
+    )
+
+
+def read_host(part: Part, limits: Limits, report: Callable[[FatbinError], None]) -> Host | None:
+    """Read the tables of a host file; None for bare device code.
+
+    Raises:
+        FormatError: the first header is not usable.
+        MissingDependencyError: a PE file without LIEF.
+    """
+    if part.format == "elf":
+        return read_elf_host(part.view, limits, report)
+    if part.format == "coff":
+        return read_coff_host(part.view, limits, report)
+    if part.format == "pe":
+        from fatbin.scan.pe import read_pe_host  # noqa: PLC0415 - only PE files need LIEF
+
+        return read_pe_host(part.view, report)
+    return None
+
+
+def part_modules(
+    part: Part, host: Host | None, limits: Limits, report: Callable[[FatbinError], None]
+) -> Iterator[Module]:
+    """Yield the modules of one library as they are found.
+
+    Raises:
+        FormatError: a bare cubin that cannot be read at all.
+    """
+    view = part.view
+    if host is not None:
+        yield from host_modules(view, host, limits, report)
+    elif part.format == "fatbin":
+        for container in walk(view, limits=limits, report=report):
+            yield container_module(view, container, Place.BARE, "", {}, limits, report)
+    elif part.format == "cubin":
+        yield bare_module(Found(0, view.size, read_cubin_head(view, limits)), Place.BARE)
+    elif part.format == "ptx":
+        head = read_ptx_head(view.peek(0, _HEAD_BYTES))
+        if head is not None:
+            yield bare_module(Found(0, view.size, head), Place.BARE)
+    else:
+        entry = Entry(place=Place.BARE, kind="ltoir", stored_size=view.size, size=view.size)
+        yield Module(place=Place.BARE, form="ltoir", size=view.size, entries=(entry,))
+
+
+def _linkage(
+    view: View, host: Host, limits: Limits, report: Callable[[FatbinError], None]
+) -> Linkage | None:
+    if not host.linked:
+        return None
+    from fatbin.scan.linkage import LINKAGE_ERRORS, read_linkage  # noqa: PLC0415 - needs LIEF
+
+    try:
+        return read_linkage(view, host, limits)
+    except LINKAGE_ERRORS as exc:
+        report(exc)
+        return None
+
+
+def _guess(head: bytes) -> str:
+    for magic, what in _KNOWN_OTHERS:
+        if head.startswith(magic):
+            return what
+    try:
+        head.decode()
+    except UnicodeDecodeError as exc:
+        if exc.start < len(head) - 4:
+            return f"bytes {head[:8].hex(' ')}"
+    if b"\0" in head:
+        return f"bytes {head[:8].hex(' ')}"
+    return "text"
+
+
+def _raise(error: FatbinError) -> None:
+    raise error
+
+
+__all__ = ["Part", "identify", "open_parts", "read_entry", "scan", "scan_bytes"]

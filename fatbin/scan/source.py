@@ -1,0 +1,79 @@
+"""Files as views: one read-only map, nothing read ahead of need."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+from contextlib import contextmanager
+
+from fatbin.errors import SourceError, UnknownFormatError
+from fatbin.format.view import View
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_RANDOM = getattr(mmap, "MADV_RANDOM", None)
+_SEQUENTIAL = getattr(mmap, "MADV_SEQUENTIAL", None)
+
+
+@contextmanager
+def open_view(path: str) -> Iterator[View]:
+    """Map a file for reading.
+
+    The map is told that access is random, so that a cold header walk does not pull the payloads
+    from disk; :func:`advise_sequential` undoes that for ranges to be searched. A file that shrinks
+    while it is mapped ends the process with SIGBUS: do not scan files that are being written.
+
+    Raises:
+        SourceError: missing, unreadable, or not a regular file.
+        UnknownFormatError: an empty file.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | _NONBLOCK)
+    except OSError as exc:
+        raise SourceError(exc.strerror or str(exc), location=path) from exc
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise SourceError(f"expected a regular file, found {_kind(status)}", location=path)
+        if status.st_size == 0:
+            msg = "expected a file with device code, found an empty file"
+            raise UnknownFormatError(msg, location=path)
+        try:
+            mapped = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as exc:
+            raise SourceError(f"cannot be mapped: {exc}", location=path) from exc
+    finally:
+        os.close(descriptor)
+    with mapped:
+        if _RANDOM is not None:
+            mapped.madvise(_RANDOM)
+        yield View(mapped, path)
+
+
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a FIFO must not make the open wait
+
+
+def advise_sequential(view: View, start: int, size: int) -> None:
+    """Tell the system that ``size`` bytes at buffer position ``start`` are read front to back."""
+    buffer = view.buffer
+    if _SEQUENTIAL is None or not isinstance(buffer, mmap.mmap):
+        return
+    begin = start - start % mmap.PAGESIZE
+    if size > mmap.PAGESIZE:
+        buffer.madvise(_SEQUENTIAL, begin, min(size + start - begin, len(buffer) - begin))
+
+
+def _kind(status: os.stat_result) -> str:
+    for test, word in (
+        (stat.S_ISDIR, "a directory"),
+        (stat.S_ISFIFO, "a FIFO"),
+        (stat.S_ISCHR, "a character device"),
+        (stat.S_ISBLK, "a block device"),
+        (stat.S_ISSOCK, "a socket"),
+    ):
+        if test(status.st_mode):
+            return word
+    return "something else"
