@@ -1,0 +1,120 @@
+"""Know what CUDA device code a file holds.
+
+    >>> import fatbin
+    >>> inventory = fatbin.scan("fixtures/lib_3arch.so")
+    >>> sorted(map(str, inventory.libraries[0].sass))
+    ['sm_100', 'sm_75', 'sm_80']
+
+Names are imported when first used, so that ``import fatbin`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fatbin.arch import Architecture, ComputeCapability
+    from fatbin.errors import (
+        ArchitectureError,
+        BadMagicError,
+        DecompressionError,
+        FatbinError,
+        FormatError,
+        InventoryError,
+        LimitExceededError,
+        MissingDependencyError,
+        SizeMismatchError,
+        SourceError,
+        TruncatedError,
+        UnknownFormatError,
+        UnsupportedVersionError,
+    )
+    from fatbin.format.build import EntrySpec, build
+    from fatbin.inventory import Entry, Inventory, Issue, Library, Linkage, Module
+    from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
+    from fatbin.limits import Limits
+    from fatbin.scan.opened import OpenContainer, OpenEntry, OpenFile, open  # noqa: A004
+    from fatbin.scan.scanner import scan, scan_bytes
+
+_HOMES = {
+    "fatbin.arch": ("Architecture", "ComputeCapability"),
+    "fatbin.errors": (
+        "ArchitectureError",
+        "BadMagicError",
+        "DecompressionError",
+        "FatbinError",
+        "FormatError",
+        "InventoryError",
+        "LimitExceededError",
+        "MissingDependencyError",
+        "SizeMismatchError",
+        "SourceError",
+        "TruncatedError",
+        "UnknownFormatError",
+        "UnsupportedVersionError",
+    ),
+    "fatbin.format.build": ("EntrySpec", "build"),
+    "fatbin.inventory": ("Entry", "Inventory", "Issue", "Library", "Linkage", "Module"),
+    "fatbin.kinds": ("Compression", "EntryFlags", "EntryKind", "Place"),
+    "fatbin.limits": ("Limits",),
+    "fatbin.scan.opened": ("OpenContainer", "OpenEntry", "OpenFile", "open"),
+    "fatbin.scan.scanner": ("scan", "scan_bytes"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Architecture",
+    "ArchitectureError",
+    "BadMagicError",
+    "Compression",
+    "ComputeCapability",
+    "DecompressionError",
+    "Entry",
+    "EntryFlags",
+    "EntryKind",
+    "EntrySpec",
+    "FatbinError",
+    "FormatError",
+    "Inventory",
+    "InventoryError",
+    "Issue",
+    "Library",
+    "LimitExceededError",
+    "Limits",
+    "Linkage",
+    "MissingDependencyError",
+    "Module",
+    "OpenContainer",
+    "OpenEntry",
+    "OpenFile",
+    "Place",
+    "SizeMismatchError",
+    "SourceError",
+    "TruncatedError",
+    "UnknownFormatError",
+    "UnsupportedVersionError",
+    "build",
+    "open",
+    "scan",
+    "scan_bytes",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used."""
+    module = _HOME_OF.get(name)
+    if module is None:
+        msg = f"module 'fatbin' has no attribute {name!r}"
+        raise AttributeError(msg)
+    from importlib import import_module  # noqa: PLC0415 - start-up pays for nothing
+
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names only."""
+    return sorted(__all__)

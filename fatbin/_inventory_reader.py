@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from fatbin.arch import Architecture
@@ -43,11 +42,11 @@ def _record(cls: type[_T], data: object, path: str) -> _T:
         raise _error(path, "an object", data)
     hints = _hints(cls)
     values: dict[str, Any] = {}
-    for item in fields(cls):  # type: ignore[arg-type]
-        if item.name in data:
-            values[item.name] = _value(hints[item.name], data[item.name], f"{path}.{item.name}")
-        elif item.default is MISSING:
-            msg = f"{path}: expected the key {item.name!r}, found none"
+    for name, hint in hints.items():
+        if name in data:
+            values[name] = _value(hint, data[name], f"{path}.{name}")
+        elif name not in cls._field_defaults:  # type: ignore[attr-defined]
+            msg = f"{path}: expected the key {name!r}, found none"
             raise InventoryError(msg)
     return cls(**values)
 

@@ -11,25 +11,23 @@ and "Virtual Architecture Feature List" (suffixes ``a`` since CUDA 12.0, ``f`` s
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import lru_cache, total_ordering
 
+from fatbin._record import Value
 from fatbin.errors import ArchitectureError
 
 VARIANTS = ("", "f", "a", "?")
 """The suffixes an architecture can carry, in order: baseline, family, arch-specific, unknown."""
 
-_CAPABILITY = re.compile(r"(?P<major>\d{1,4})\.(?P<minor>\d)|(?:sm_)?(?P<number>\d{2,5})")
-_ARCHITECTURE = re.compile(
+# Compiled when first used: start-up pays for nothing that a header walk does not need.
+_CAPABILITY = r"(?P<major>\d{1,4})\.(?P<minor>\d)|(?:sm_)?(?P<number>\d{2,5})"
+_ARCHITECTURE = (
     r"(?:(?P<prefix>sm|compute|lto)_(?P<number>\d{2,10})"
     r"|(?P<major>\d{1,9})\.(?P<minor>\d))(?P<variant>[af?]?)"
 )
-_PTX_MARK = re.compile(r"\+PTX\Z", re.IGNORECASE)
+_PTX_MARK = r"(?i)\+PTX\Z"
 
 
-@total_ordering
-@dataclass(frozen=True, slots=True)
-class ComputeCapability:
+class ComputeCapability(Value):
     """What a device can run: ``ComputeCapability.parse("12.0")``.
 
     Attributes:
@@ -37,21 +35,28 @@ class ComputeCapability:
         minor: the last digit, 0 to 9.
     """
 
+    __slots__ = ("major", "minor")
     major: int
     minor: int
 
-    def __post_init__(self) -> None:
-        """Refuse numbers that no SM number can spell.
+    def __init__(self, major: int, minor: int) -> None:
+        """Make a value of two numbers.
 
         Raises:
             ArchitectureError: negative major, or minor outside 0 to 9.
         """
-        if self.major < 0 or not 0 <= self.minor <= 9:  # noqa: PLR2004 - one decimal digit
+        if major < 0 or not 0 <= minor <= 9:  # noqa: PLR2004 - one decimal digit
             msg = (
                 "expected a compute capability with a minor number of one digit, "
-                f"found {self.major}.{self.minor}"
+                f"found {major}.{minor}"
             )
             raise ArchitectureError(msg)
+        object.__setattr__(self, "major", major)
+        object.__setattr__(self, "minor", minor)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by value."""
+        return (ComputeCapability, (self.major, self.minor))
 
     @classmethod
     def parse(cls, text: str | ComputeCapability) -> ComputeCapability:
@@ -62,7 +67,7 @@ class ComputeCapability:
         """
         if isinstance(text, ComputeCapability):
             return text
-        match = _CAPABILITY.fullmatch(text.strip().lower())
+        match = re.fullmatch(_CAPABILITY, text.strip().lower())
         if match is None:
             msg = f"expected a compute capability such as 9.0 or sm_90, found {text!r}"
             raise ArchitectureError(msg)
@@ -84,16 +89,11 @@ class ComputeCapability:
         """Return ``major.minor``."""
         return f"{self.major}.{self.minor}"
 
-    def __lt__(self, other: object) -> bool:
-        """Order by major, then minor."""
-        if not isinstance(other, ComputeCapability):
-            return NotImplemented
-        return (self.major, self.minor) < (other.major, other.minor)
+    def _key(self) -> tuple[int, ...]:
+        return (self.major, self.minor)
 
 
-@total_ordering
-@dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(Value):
     """What code was compiled for: ``sm_90a`` (real), ``compute_100f`` (virtual).
 
     Attributes:
@@ -103,22 +103,30 @@ class Architecture:
         virtual: True for PTX and LTO-IR (``compute_``), False for SASS (``sm_``).
     """
 
+    __slots__ = ("number", "variant", "virtual")
     number: int
-    variant: str = ""
-    virtual: bool = False
+    variant: str
+    virtual: bool
 
-    def __post_init__(self) -> None:
-        """Refuse what cannot be spelled.
+    def __init__(self, number: int, variant: str = "", *, virtual: bool = False) -> None:
+        """Make a value of its parts.
 
         Raises:
             ArchitectureError: unknown variant or a number below 10.
         """
-        if self.variant not in VARIANTS:
-            msg = f"expected a variant of {VARIANTS}, found {self.variant!r}"
+        if variant not in VARIANTS:
+            msg = f"expected a variant of {VARIANTS}, found {variant!r}"
             raise ArchitectureError(msg)
-        if self.number < 10:  # noqa: PLR2004 - two digits are the least: major and minor
-            msg = f"expected an SM number of two digits or more, found {self.number}"
+        if number < 10:  # noqa: PLR2004 - two digits are the least: major and minor
+            msg = f"expected an SM number of two digits or more, found {number}"
             raise ArchitectureError(msg)
+        object.__setattr__(self, "number", number)
+        object.__setattr__(self, "variant", variant)
+        object.__setattr__(self, "virtual", virtual)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by value."""
+        return (_architecture_of, (self.number, self.variant, self.virtual))
 
     @classmethod
     def parse(cls, text: str | Architecture) -> Architecture:
@@ -131,12 +139,12 @@ class Architecture:
         """
         if isinstance(text, Architecture):
             return text
-        match = _ARCHITECTURE.fullmatch(text.strip().lower())
+        match = re.fullmatch(_ARCHITECTURE, text.strip().lower())
         if match is None:
             msg = f"expected an architecture such as sm_90a or compute_120, found {text!r}"
             raise ArchitectureError(msg)
         number = int(match["number"] or match["major"] + match["minor"])
-        return cls(number, match["variant"], match["prefix"] in ("compute", "lto"))
+        return cls(number, match["variant"], virtual=match["prefix"] in ("compute", "lto"))
 
     @classmethod
     def parse_list(cls, text: str) -> tuple[Architecture, ...]:
@@ -153,9 +161,9 @@ class Architecture:
         for word in re.split(r"[\s,;]+", text.strip()):
             if not word:
                 continue
-            arch = cls.parse(_PTX_MARK.sub("", word))
+            arch = cls.parse(re.sub(_PTX_MARK, "", word))
             found[arch] = None
-            if _PTX_MARK.search(word):
+            if re.search(_PTX_MARK, word):
                 found[cls(arch.number, arch.variant, virtual=True)] = None
         return tuple(found)
 
@@ -168,17 +176,23 @@ class Architecture:
         """Return the field's spelling: ``sm_90a``, ``compute_120``."""
         return f"{'compute' if self.virtual else 'sm'}_{self.number}{self.variant}"
 
-    def __lt__(self, other: object) -> bool:
-        """Order by number, then variant (plain, f, a), real before virtual."""
-        if not isinstance(other, Architecture):
-            return NotImplemented
-        return self._key() < other._key()
-
-    def _key(self) -> tuple[int, int, bool]:
-        return (self.number, VARIANTS.index(self.variant), self.virtual)
+    def _key(self) -> tuple[int, ...]:
+        return (self.number, VARIANTS.index(self.variant), int(self.virtual))
 
 
-@lru_cache(maxsize=1024)
-def architecture(number: int, variant: str, virtual: bool) -> Architecture | None:  # noqa: FBT001
+def architecture(number: int, variant: str, *, virtual: bool) -> Architecture | None:
     """Return the one shared value for these facts; None for 0, which entry headers use for none."""
-    return Architecture(number, variant, virtual) if number >= 10 else None  # noqa: PLR2004
+    known = _SHARED.get((number, variant, virtual))
+    if known is None and number >= 10:  # noqa: PLR2004 - as in Architecture
+        known = Architecture(number, variant, virtual=virtual)
+        if len(_SHARED) < _MOST_SHARED:  # a hostile file may name any number
+            _SHARED[number, variant, virtual] = known
+    return known
+
+
+_SHARED: dict[tuple[int, str, bool], Architecture] = {}
+_MOST_SHARED = 1024
+
+
+def _architecture_of(number: int, variant: str, virtual: bool) -> Architecture:  # noqa: FBT001
+    return Architecture(number, variant, virtual=virtual)

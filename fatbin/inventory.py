@@ -7,7 +7,7 @@ the start of the library (of an archive: of the member).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from fatbin._record import Record
 
 from fatbin.arch import Architecture
 from fatbin.errors import FormatError, InventoryError, LimitExceededError
@@ -24,8 +24,7 @@ SCHEMA_VERSION = 1
 """Raised when a key changes its meaning or goes away; new keys do not raise it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Issue:
+class Issue(Record):
     """Something that could not be read, and where.
 
     Attributes:
@@ -79,8 +78,7 @@ class Issue:
         return f"{self.location}{offset}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Record):
     """One piece of device code: a cubin, a PTX text, LTO-IR, or something yet unnamed.
 
     Attributes:
@@ -127,8 +125,7 @@ class Entry:
     relocatable: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Module:
+class Module(Record):
     """What the driver chooses in: one container, or one bare image.
 
     Attributes:
@@ -153,8 +150,7 @@ class Module:
     entries: tuple[Entry, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Linkage:
+class Linkage(Record):
     """How a host library hangs together with others.
 
     Attributes:
@@ -174,8 +170,7 @@ class Linkage:
     version: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Library:
+class Library(Record):
     """One file or archive member.
 
     Attributes:
@@ -233,8 +228,7 @@ class Library:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inventory:
+class Inventory(Record):
     """What one or several files hold.
 
     Attributes:
@@ -245,7 +239,7 @@ class Inventory:
 
     libraries: tuple[Library, ...] = ()
     issues: tuple[Issue, ...] = ()
-    targets: tuple[str, ...] = field(default=())
+    targets: tuple[str, ...] = ()
 
     @property
     def entries(self) -> Iterator[Entry]:
@@ -307,9 +301,8 @@ def _plain(value: object) -> Any:  # noqa: ANN401 - JSON
         return value.value
     if isinstance(value, Architecture):
         return str(value)
+    if isinstance(value, (Library, Module, Entry, Issue, Linkage)):
+        return {name: _plain(item) for name, item in zip(value._fields, value, strict=True)}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    slots = getattr(type(value), "__dataclass_fields__", None)
-    if slots is None:
-        return value
-    return {name: _plain(getattr(value, name)) for name in slots}
+    return value

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from fatbin._record import Record
+from fatbin.errors import LimitExceededError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Record):
     """Upper bounds on what is read, so that no file can exhaust the machine.
 
     Each default is the largest value seen in real libraries with a margin. Exceeding one is an
@@ -33,6 +33,37 @@ class Limits:
     members: int = 100_000
     text_bytes: int = 256 << 20
     header_bytes: int = 64 << 20
+
+    def check_inflated(self, compressed_size: int, size: int, offset: int = -1) -> None:
+        """Refuse sizes that only a bomb or damage would declare.
+
+        Args:
+            compressed_size: bytes of a compressed stream.
+            size: bytes that it should inflate to.
+            offset: of the entry, for the message.
+
+        Raises:
+            LimitExceededError: the declared size is over ``image_bytes`` or ``ratio``.
+        """
+        if size > self.image_bytes:
+            raise LimitExceededError(
+                f"declared size of {size} bytes is over the limit of {self.image_bytes} bytes",
+                limit="image_bytes",
+                allowed=self.image_bytes,
+                actual=size,
+                offset=offset,
+                hint="raise the limit image_bytes if the file is trusted",
+            )
+        if size > self.ratio * max(1, compressed_size):
+            raise LimitExceededError(
+                f"{compressed_size} bytes declare to inflate to {size} bytes, "
+                f"over the limit of {self.ratio} times",
+                limit="ratio",
+                allowed=self.ratio,
+                actual=size // max(1, compressed_size),
+                offset=offset,
+                hint="raise the limit ratio if the file is trusted",
+            )
 
 
 DEFAULT_LIMITS = Limits()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 
-from fatbin.errors import DecompressionError, LimitExceededError, MissingDependencyError
+from fatbin.errors import DecompressionError, MissingDependencyError
 from fatbin.kinds import Compression
 from fatbin.limits import DEFAULT_LIMITS
 
@@ -18,39 +18,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from fatbin.limits import Limits
-
-
-def check_limits(compressed_size: int, size: int, limits: Limits, offset: int = -1) -> None:
-    """Refuse sizes that only a bomb or damage would declare.
-
-    Args:
-        compressed_size: bytes of the compressed stream.
-        size: bytes that it should inflate to.
-        limits: ``image_bytes`` and ``ratio`` apply.
-        offset: of the entry, for the message.
-
-    Raises:
-        LimitExceededError: the declared size is over a limit.
-    """
-    if size > limits.image_bytes:
-        raise LimitExceededError(
-            f"declared size of {size} bytes is over the limit of {limits.image_bytes} bytes",
-            limit="image_bytes",
-            allowed=limits.image_bytes,
-            actual=size,
-            offset=offset,
-            hint="raise the limit image_bytes if the file is trusted",
-        )
-    if size > limits.ratio * max(1, compressed_size):
-        raise LimitExceededError(
-            f"{compressed_size} bytes declare to inflate to {size} bytes, "
-            f"over the limit of {limits.ratio} times",
-            limit="ratio",
-            allowed=limits.ratio,
-            actual=size // max(1, compressed_size),
-            offset=offset,
-            hint="raise the limit ratio if the file is trusted",
-        )
 
 
 def decompress(
@@ -77,7 +44,7 @@ def decompress(
         DecompressionError: a damaged stream, or one of another length.
         MissingDependencyError: LZ4 or zstd without cramjam.
     """
-    check_limits(len(data), size, limits, offset)
+    limits.check_inflated(len(data), size, offset)
     if compression is Compression.NONE:
         return _checked(data, len(data), size, compression, offset, location)
     try:

@@ -8,7 +8,7 @@ at the next container signature.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from fatbin._record import Record
 
 from fatbin.errors import (
     BadMagicError,
@@ -19,7 +19,6 @@ from fatbin.errors import (
     TruncatedError,
     UnsupportedVersionError,
 )
-from fatbin.format.codec import check_limits, decompress
 from fatbin.format.layouts import (
     CONTAINER_HEADER,
     ENTRY_HEADER,
@@ -34,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fatbin.format.view import View
+    from fatbin.format.view import Buffer, View
     from fatbin.limits import Limits
 
     Report = Callable[[FatbinError], None]
@@ -45,12 +44,13 @@ MAGIC_BEFORE_CUDA_6 = 0x1EE55A01
 HEADER_SIZE = CONTAINER_HEADER.size
 ENTRY_SIZE = ENTRY_HEADER.size
 ENTRY_VERSION = 0x0101
+_unpack_container = CONTAINER_HEADER.unpack_from
+_unpack_entry = ENTRY_HEADER.unpack_from
 SIGNATURE = b"\x50\xed\x55\xba\x01\x00\x10\x00"
 """Magic, version 1 and header size 16: the first eight bytes of every container seen."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntryHeader:
+class EntryHeader(Record):
     """One entry header as it stands in the file, plus where it stands.
 
     Field names are those of the format reference; all are raw integers. ``offset`` counts from the
@@ -100,7 +100,7 @@ class EntryHeader:
         return self.uncompressed_size if self.compressed_size else self.padded_size
 
 
-class Container:
+class Container(Record):
     """One container: its header fields and its entries.
 
     Attributes:
@@ -109,46 +109,25 @@ class Container:
         version: field ``version`` of the header.
         size: bytes of header and entries together, as far as they are inside the file.
         whole: False when the walk could not reach the declared end.
+        raw: the entry headers as tuples of integers, in the order of the layout.
     """
 
-    __slots__ = ("_first", "_headers", "_raw", "_start", "offset", "size", "version", "view", "whole")
-
-    def __init__(
-        self,
-        view: View,
-        start: int,
-        version: int,
-        raw: list[tuple[int, ...]],
-        size: int,
-        *,
-        whole: bool,
-    ) -> None:
-        """Keep what the walk found; ``start`` is a buffer position, ``raw`` the entry headers."""
-        self.view = view
-        self.version = version
-        self.offset = start - view.origin
-        self.size = size
-        self.whole = whole
-        self._start = start
-        self._first = start + HEADER_SIZE
-        self._raw = raw
-        self._headers: tuple[EntryHeader, ...] | None = None
-
-    def __len__(self) -> int:
-        """Return the number of entries, groups counted once."""
-        return len(self._raw)
+    view: View
+    offset: int
+    version: int
+    size: int
+    whole: bool
+    raw: list[tuple[int, ...]]
 
     @property
-    def headers(self) -> tuple[EntryHeader, ...]:
+    def headers(self) -> list[EntryHeader]:
         """The entry headers in file order; groups are not unfolded."""
-        if self._headers is None:
-            offset = self.offset + HEADER_SIZE
-            built = []
-            for raw in self._raw:
-                built.append(EntryHeader(offset, *raw))
-                offset += raw[2] + raw[3]
-            self._headers = tuple(built)
-        return self._headers
+        offset = self.offset + HEADER_SIZE
+        headers = []
+        for raw in self.raw:
+            headers.append(EntryHeader(offset, *raw))
+            offset += raw[2] + raw[3]
+        return headers
 
 
 def walk(
@@ -168,22 +147,24 @@ def walk(
         FormatError: damage, when no ``report`` is given.
         LimitExceededError: too many containers or entries, when no ``report`` is given.
     """
-    position = 0
-    containers = entries = 0
     report = report or raise_error
+    buffer, start, last = view.buffer, view.start, view.size - HEADER_SIZE
+    position = containers = entries = 0
+    most_containers, most_entries = limits.containers, limits.entries
     while True:
-        position = view.find_not_zero(position)
-        if position + HEADER_SIZE > view.size:
-            if position < view.size:
-                report(_junk(view, position))
-            return
-        if containers == limits.containers or entries > limits.entries:
+        if position > last or not buffer[start + position]:  # mostly the next container is here
+            position = view.find_not_zero(position)
+            if position > last:
+                if position < view.size:
+                    report(_junk(view, position))
+                return
+        if containers == most_containers or entries > most_entries:
             report(_too_many(view, position, limits, entries))
             return
         container, position = read_container(view, position, report)
         if container is not None:
             containers += 1
-            entries += len(container)
+            entries += len(container.raw)
             yield container
 
 
@@ -200,7 +181,8 @@ def read_container(
     if position + HEADER_SIZE > view.size:
         report(_junk(view, position))
         return None, view.size
-    magic, version, header_size, size = CONTAINER_HEADER.unpack_from(view.buffer, start)
+    buffer = view.buffer
+    magic, version, header_size, size = _unpack_container(buffer, start)
     if magic != MAGIC or header_size != HEADER_SIZE:
         report(_bad_header(view, position, magic, header_size))
         return None, _next_signature(view, position + 1)
@@ -216,38 +198,26 @@ def read_container(
             )
         )
     declared = start + HEADER_SIZE + size
-    end = min(declared, view.stop)
-    raw, reached = _read_entries(view.buffer, start + HEADER_SIZE, end)
-    if reached == declared:
-        container = Container(view, start, version, raw, reached - start, whole=True)
-        return container, reached - view.start
-    report(_damage(view, reached, declared))
-    reached = _keep_straddling_entry(view, raw, reached)
-    container = Container(view, start, version, raw, reached - start, whole=False)
-    return container, _next_signature(view, reached - view.start)
-
-
-def _read_entries(
-    buffer: object, position: int, end: int
-) -> tuple[list[tuple[int, ...]], int]:
-    """Read entry headers until the end or the first that cannot be one; the hot loop.
-
-    Returns:
-        The raw headers and the position reached; damage is what stands there when it is not the
-        end.
-    """
-    unpack = ENTRY_HEADER.unpack_from
+    end = view.stop if declared > view.stop else declared
+    offset = start - view.origin
+    # The hot loop: entry headers until the end or the first that cannot be one.
     raw: list[tuple[int, ...]] = []
+    reached = start + HEADER_SIZE
     last = end - ENTRY_SIZE
-    while position <= last:
-        fields = unpack(buffer, position)  # type: ignore[arg-type]
-        header_size = fields[2]
-        following = position + header_size + fields[3]
-        if header_size < ENTRY_SIZE or header_size & 7 or following > end:
+    while reached <= last:
+        fields = _unpack_entry(buffer, reached)
+        entry_header_size = fields[2]
+        following = reached + entry_header_size + fields[3]
+        if entry_header_size < ENTRY_SIZE or entry_header_size & 7 or following > end:
             break
         raw.append(fields)
-        position = following
-    return raw, position
+        reached = following
+    if reached == declared:
+        return Container(view, offset, version, reached - start, True, raw), reached - view.start
+    report(_damage(view, reached, declared))
+    reached = _keep_straddling_entry(view, raw, reached)
+    container = Container(view, offset, version, reached - start, False, raw)
+    return container, _next_signature(view, reached - view.start)
 
 
 def _keep_straddling_entry(view: View, raw: list[tuple[int, ...]], reached: int) -> int:
@@ -410,7 +380,7 @@ def check_entry(view: View, header: EntryHeader, limits: Limits, report: Report)
         )
     elif stored:
         try:
-            check_limits(stored, header.uncompressed_size, limits, header.offset)
+            limits.check_inflated(stored, header.uncompressed_size, header.offset)
         except LimitExceededError as exc:
             exc.location = view.name
             report(exc)
@@ -429,6 +399,8 @@ def read_payload(
         LimitExceededError: larger than ``limits`` allow.
         MissingDependencyError: LZ4 or zstd without cramjam.
     """
+    from fatbin.format.codec import decompress  # noqa: PLC0415 - a header walk needs no codec
+
     compression = compression_of(header.flags)
     check_entry(view, header, limits, raise_error)
     if compression is Compression.NONE:
@@ -460,8 +432,7 @@ def entry_header_at(view: View, offset: int) -> EntryHeader:
 # Tails ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(Record):
     """What stands between the fixed 64 bytes and the payload.
 
     Attributes:
@@ -481,36 +452,37 @@ NO_TAIL = Tail()
 def read_tail(view: View, header: EntryHeader, report: Report) -> Tail:
     """Read identifier and options record of an entry; damage goes to ``report``.
 
-    ``view`` must be one whose offsets are the library's.
+    ``view`` must be one whose offsets are the library's, and ``header`` one that the walk has found
+    to be inside it.
     """
-    if not header.name_length and not header.options_offset:
+    name_length, at = header.name_length, header.options_offset
+    if not name_length and not at:
         return NO_TAIL
     identifier = ""
     options: str | None = None
     compat = b""
-    if header.name_length and _inside(
-        view, header, "name_offset", header.name_offset, header.name_length, report
-    ):
-        identifier = _text(view, header.offset + header.name_offset, header.name_length)
-    at = header.options_offset
+    start = view.start + header.offset
+    if name_length and _inside(view, header, "name_offset", header.name_offset, name_length, report):
+        begin = start + header.name_offset
+        identifier = _text(view.buffer[begin : begin + name_length])
     if at and header.kind != EntryKind.GROUP and _inside(
         view, header, "options_offset", at, OPTIONS_RECORD.size, report
     ):
-        data, length = OPTIONS_RECORD.read(view, header.offset + at)
+        data, length = OPTIONS_RECORD.unpack_from(view.buffer, start + at)
         if data == 0 and length == 0:
             options = ""  # CUDA 11: a record without data
         elif _inside(view, header, "options data_offset", data, length, report):
+            content = view.buffer[start + data : start + header.header_size]
             if header.kind in SASS_KINDS:
                 # A cubin's record is an empty command line (one NUL), then .nv.compat.
-                compat = view.peek(header.offset + data + 1, length)
-                options = ""
+                options, compat = "", bytes(content[1 : 1 + length])
             else:
-                options = _text(view, header.offset + data, length)
+                options = _text(content[:length])
     return Tail(identifier, options, compat)
 
 
-def _text(view: View, offset: int, length: int) -> str:
-    return view.peek(offset, length).rstrip(b"\0").decode("utf-8", "backslashreplace")
+def _text(data: Buffer) -> str:
+    return bytes(data).rstrip(b"\0").decode("utf-8", "backslashreplace")
 
 
 def _inside(

@@ -14,7 +14,7 @@ SM 100 or later is of unknown variant.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from fatbin._record import Record
 
 from fatbin.arch import Architecture, architecture
 from fatbin.errors import FormatError, LimitExceededError
@@ -45,12 +45,11 @@ NOTE_CUINFO = 1000
 _OLD_ABI = 7
 _SIZED = 4
 _FIRST_FAMILY_SM = 100
-_ARCH_OPTION = re.compile(rb"-arch[ =](?:sm|compute)_(\d+)([af]?)")
-_TOOL_VERSION = re.compile(rb"release (\d+\.\d+)")
+_ARCH_OPTION = rb"-arch[ =](?:sm|compute)_(\d+)([af]?)"
+_TOOL_VERSION = rb"release (\d+\.\d+)"
 
 
-@dataclass(frozen=True, slots=True)
-class CubinHead:
+class CubinHead(Record):
     """What a cubin says of itself before any kernel is looked at.
 
     Attributes:
@@ -105,7 +104,7 @@ def read_cubin_head(view: View, limits: Limits) -> CubinHead:
         number, virtual_sm = header.flags >> 8 & 0xFF, 0
         variant = _new_variant(view, header, by_name, notes, number, limits)
         toolkit = _toolkit(notes)
-    arch = architecture(number, variant, False)  # noqa: FBT003
+    arch = architecture(number, variant, virtual=False)
     return CubinHead(arch, virtual_sm, relocatable, header.abi_version, toolkit, size)
 
 
@@ -143,7 +142,7 @@ def _new_variant(  # noqa: PLR0913, PLR0917 - everything the variant can follow 
         return ""
     for type_, text in notes:
         if type_ == NOTE_TKINFO:
-            for match in _ARCH_OPTION.finditer(text):
+            for match in re.finditer(_ARCH_OPTION, text):
                 if int(match[1]) == number:
                     return match[2].decode()
     return "?"
@@ -151,7 +150,7 @@ def _new_variant(  # noqa: PLR0913, PLR0917 - everything the variant can follow 
 
 def _toolkit(notes: list[tuple[int, bytes]]) -> str:
     for type_, desc in notes:
-        if type_ == NOTE_TKINFO and (match := _TOOL_VERSION.search(desc)):
+        if type_ == NOTE_TKINFO and (match := re.search(_TOOL_VERSION, desc)):
             return match[1].decode()
     for type_, desc in notes:
         if type_ == NOTE_CUINFO and len(desc) >= 6:  # noqa: PLR2004 - version, SM, toolkit

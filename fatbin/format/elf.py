@@ -6,7 +6,7 @@ by whoever reads it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from fatbin._record import Record
 
 from fatbin.errors import BadMagicError, SizeMismatchError, UnsupportedVersionError
 from fatbin.format.layouts import (
@@ -39,8 +39,7 @@ _EXTENDED = 0xFFFF  # SHN_XINDEX and PN_XNUM: the number stands in section 0
 _MACHINES = {3: "x86", 40: "arm", 62: "x86_64", 183: "aarch64", 190: "cuda", 243: "riscv64", 21: "ppc64"}
 
 
-@dataclass(frozen=True, slots=True)
-class ElfHeader:
+class ElfHeader(Record):
     """The fields of an ELF header that matter here; names are the specification's."""
 
     bits: int
@@ -64,8 +63,7 @@ class ElfHeader:
         return _MACHINES.get(self.machine, f"e_machine {self.machine}")
 
 
-@dataclass(frozen=True, slots=True)
-class ElfSection:
+class ElfSection(Record):
     """One section header with its name resolved; offsets and sizes in bytes."""
 
     name: str
@@ -83,8 +81,7 @@ class ElfSection:
         return 0 if self.type == SHT_NOBITS else self.size
 
 
-@dataclass(frozen=True, slots=True)
-class ElfSegment:
+class ElfSegment(Record):
     """One program header; offsets and sizes in bytes."""
 
     type: int

@@ -7,20 +7,19 @@ white space may stand before and between them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from fatbin._record import Record
 
 from fatbin.arch import Architecture, architecture
 
 _SPACE = rb"(?:\s|//[^\n]*(?:\n|\Z)|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)"
 _VERSION = rb"\.version[ \t]+(?P<major>\d{1,3})\.(?P<minor>\d{1,3})"
 _TARGET = rb"\.target[ \t]+sm_(?P<number>\d{2,5})(?P<variant>[af]?)(?P<options>[^\n;]*)"
-_DIRECTIVES = re.compile(_VERSION + _SPACE + rb"+" + _TARGET)
-_TEXT_HEAD = re.compile(_SPACE + rb"*" + _VERSION + _SPACE + rb"+" + _TARGET)
+_DIRECTIVES = _VERSION + _SPACE + rb"+" + _TARGET
+_TEXT_HEAD = _SPACE + rb"*" + _DIRECTIVES
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class PtxHead:
+class PtxHead(Record):
     """The module directives of a PTX text.
 
     Attributes:
@@ -40,12 +39,12 @@ def read_ptx_head(data: bytes) -> PtxHead | None:
     Leading white space, NUL bytes, a byte-order mark and comments are allowed.
     """
     body = data.removeprefix(_BOM).lstrip(b"\0")
-    return _head(_TEXT_HEAD.match(body))
+    return _head(re.match(_TEXT_HEAD, body))
 
 
 def find_ptx_head(data: bytes) -> PtxHead | None:
     """Read the directives at the start of ``data``, which begins with ``.version``."""
-    return _head(_DIRECTIVES.match(data))
+    return _head(re.match(_DIRECTIVES, data))
 
 
 def _head(match: re.Match[bytes] | None) -> PtxHead | None:
@@ -58,6 +57,6 @@ def _head(match: re.Match[bytes] | None) -> PtxHead | None:
     )
     return PtxHead(
         f"{int(match['major'])}.{int(match['minor'])}",
-        architecture(int(match["number"]), match["variant"].decode(), True),  # noqa: FBT003
+        architecture(int(match["number"]), match["variant"].decode(), virtual=True),
         options,
     )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Buffer = bytes | bytearray | memoryview | mmap
 
-_NOT_ZERO = re.compile(rb"[^\0]")
+_NOT_ZERO = rb"[^\0]"
 
 
 class View:
@@ -110,5 +110,5 @@ class View:
 
     def find_not_zero(self, offset: int) -> int:
         """Return the offset of the first byte that is not zero, or the size of the view."""
-        match = _NOT_ZERO.search(self.buffer, self.start + offset, self.stop)
+        match = re.compile(_NOT_ZERO).search(self.buffer, self.start + offset, self.stop)
         return match.start() - self.start if match else self.size

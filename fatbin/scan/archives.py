@@ -5,7 +5,7 @@ Source: the ar(5) formats of GNU binutils and the PE/COFF specification's archiv
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from fatbin._record import Record
 
 from fatbin.errors import FormatError, LimitExceededError, TruncatedError
 from fatbin.format.layouts import AR_MEMBER
@@ -25,8 +25,7 @@ _BSD_PREFIX = "#1/"
 _TABLES = frozenset(("/", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "/<ECSYMBOLS>/"))
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Record):
     """One member of an archive.
 
     Attributes:

@@ -9,34 +9,35 @@ found is not searched by the next, since containers hold cubins and cubins hold 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from fatbin._record import Record
 
 from fatbin.errors import FatbinError, FormatError, LimitExceededError
-from fatbin.format.container import SIGNATURE, Container, read_container
-from fatbin.format.cubin import CubinHead, read_cubin_head
-from fatbin.format.ptx import PtxHead, find_ptx_head, read_ptx_head
+from fatbin.format.container import SIGNATURE, read_container
+from fatbin.format.cubin import read_cubin_head
+from fatbin.format.ptx import find_ptx_head, read_ptx_head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fatbin.format.container import Report
+    from fatbin.format.container import Container, Report
+    from fatbin.format.cubin import CubinHead
+    from fatbin.format.ptx import PtxHead
     from fatbin.format.view import View
     from fatbin.limits import Limits
 
     Range = tuple[int, int]
     Advise = Callable[[View, int, int], None]
 
-_CONTAINER = re.compile(re.escape(SIGNATURE))
-_CUBIN = re.compile(rb"\x7fELF\x02\x01.{12}\xbe\x00", re.DOTALL)
-_PTX = re.compile(rb"\.version[ \t]+\d")
-_ENDS_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+_CONTAINER = re.escape(SIGNATURE)
+_CUBIN = rb"(?s)\x7fELF\x02\x01.{12}\xbe\x00"
+_PTX = rb"\.version[ \t]+\d"
+_ENDS_TEXT = rb"[\x00-\x08\x0e-\x1f\x7f]"
 _HEAD_BYTES = 4096
 _COMMENT_BYTES = 65536
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Record):
     """Device code at a place: a container, a bare cubin or a bare PTX text."""
 
     offset: int
@@ -56,7 +57,8 @@ def search(
         report: gets an error for each damaged place.
         advise: told of each range before it is read from front to back.
     """
-    for pattern, read in ((_CONTAINER, _container), (_CUBIN, _cubin), (_PTX, _ptx)):
+    for regex, read in ((_CONTAINER, _container), (_CUBIN, _cubin), (_PTX, _ptx)):
+        pattern = re.compile(regex)
         found: list[Range] = []
         budget = limits.containers
         for start, stop in gaps(taken, view.size):
@@ -119,12 +121,12 @@ def _ptx(view: View, offset: int, gap: Range, limits: Limits, report: Report) ->
     # Comments may stand before .version: the text begins behind the last byte that is not text.
     before = max(gap[0], offset - _COMMENT_BYTES)
     lead = view.peek(before, offset - before)
-    ends = [match.end() for match in _ENDS_TEXT.finditer(lead)]
+    ends = [match.end() for match in re.finditer(_ENDS_TEXT, lead)]
     start = before + (ends[-1] if ends else 0)
     if read_ptx_head(view.peek(start, offset - start + _HEAD_BYTES)) is None:
         start = offset
     begin = view.start + offset
-    end = _ENDS_TEXT.search(view.buffer, begin, view.start + gap[1])
+    end = re.compile(_ENDS_TEXT).search(view.buffer, begin, view.start + gap[1])
     stop = end.start() - view.start if end else gap[1]
     if stop - start > limits.text_bytes:
         report(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from fatbin._record import Record
 
 from fatbin.errors import FormatError
 from fatbin.kinds import Place
@@ -22,8 +22,7 @@ PLACES = {
 WRAPPER_SECTIONS = frozenset((".nvFatBinSegment", ".nvFatBi"))
 
 
-@dataclass(frozen=True, slots=True)
-class HostSection:
+class HostSection(Record):
     """A range of the file with a name; bytes, clipped to the file.
 
     Attributes:
@@ -41,8 +40,7 @@ class HostSection:
     executable: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class Host(Record):
     """What the tables of a host file say.
 
     Attributes:
@@ -59,13 +57,13 @@ class Host:
     sections: tuple[HostSection, ...] = ()
     image_base: int = 0
 
-    def file_offset(self, address: int) -> int:
-        """Return the file offset of a memory address, or -1 when it has no bytes in the file."""
+    def section_at(self, address: int) -> HostSection | None:
+        """Return the section with bytes in the file that holds a memory address."""
         address -= self.image_base
         for section in self.sections:
             if section.address and section.address <= address < section.address + section.size:
-                return address - section.address + section.offset
-        return -1
+                return section
+        return None
 
 
 def clipped(view: View, name: str, offset: int, size: int, report: Report) -> int:

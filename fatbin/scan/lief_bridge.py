@@ -7,7 +7,7 @@ both are turned into errors here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from fatbin._record import Record
 
 from fatbin.errors import FormatError, MissingDependencyError
 
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
-class PeHeaders:
+class PeHeaders(Record):
     """What LIEF read from PE headers.
 
     Attributes:
@@ -36,8 +35,7 @@ class PeHeaders:
     delay_imports_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class ElfDynamic:
+class ElfDynamic(Record):
     """What LIEF read from a dynamic section."""
 
     soname: str

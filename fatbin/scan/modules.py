@@ -21,6 +21,7 @@ from fatbin.format.elf import ELF_MAGIC
 from fatbin.format.layouts import WRAPPER
 from fatbin.inventory import Entry, Module
 from fatbin.kinds import (
+    COMPRESSION_MASK,
     VIRTUAL_KINDS,
     EntryKind,
     Place,
@@ -141,38 +142,44 @@ def bare_module(found: Found, place: Place, section: str = "") -> Module:
 def _entry(
     view: View, header: EntryHeader, place: Place, limits: Limits, report: Report
 ) -> Entry:
-    kind = header.kind
-    check_entry(view, header, limits, report)
+    """Describe one entry; called for every entry of a file, so it takes short ways."""
+    kind, flags, stored = header.kind, header.flags, header.compressed_size
+    if stored or flags & COMPRESSION_MASK:
+        check_entry(view, header, limits, report)
     tail = read_tail(view, header, report)
     relocatable: bool | None = None
+    isa_version = ""
+    version = f"{header.major}.{header.minor}"
+    if kind in PTX_KINDS:
+        isa_version = version
+        relocatable = "--compile-only" in (tail.options or "").split()
     if place is Place.RELOCATABLE or kind == EntryKind.RELOCATABLE_PTX:
         relocatable = True
-    elif kind == EntryKind.PTX:
-        relocatable = "--compile-only" in (tail.options or "").split()
-    version = f"{header.major}.{header.minor}"
+    group = header.group
     return Entry(
-        place=place,
-        kind=kind_label(kind),
-        arch=architecture(header.arch, variant_of(header.flags), kind in VIRTUAL_KINDS),
-        isa_version=version if kind in PTX_KINDS else "",
-        code_version=version,
-        compression=compression_of(header.flags),
-        stored_size=header.stored_size,
-        size=header.size,
-        offset=header.offset,
-        header_size=header.header_size,
-        kind_number=kind,
-        flags=header.flags,
-        identifier=tail.identifier,
-        options=tail.options,
-        compat=tail.compat.hex(),
-        group=-1 if header.group is None else header.group.offset,
-        image_offset=header.image_offset,
-        relocatable=relocatable,
+        place,
+        kind_label(kind),
+        architecture(header.arch, variant_of(flags), virtual=kind in VIRTUAL_KINDS),
+        isa_version,
+        version,
+        "",
+        compression_of(flags),
+        header.stored_size,
+        header.size,
+        header.offset,
+        header.header_size,
+        kind,
+        flags,
+        tail.identifier,
+        tail.options,
+        tail.compat.hex(),
+        -1 if group is None else group.offset,
+        header.image_offset,
+        relocatable,
     )
 
 
-PTX_KINDS = frozenset((EntryKind.PTX, EntryKind.RELOCATABLE_PTX))
+PTX_KINDS = frozenset((1, 64))
 
 
 def read_wrappers(view: View, host: Host) -> dict[int, int]:
@@ -187,11 +194,16 @@ def read_wrappers(view: View, host: Host) -> dict[int, int]:
     for section in host.sections:
         if section.name not in WRAPPER_SECTIONS:
             continue
+        holder: HostSection | None = None
         for offset in range(section.offset, section.offset + section.size - 23, WRAPPER.size):
             magic, version, data, _ = WRAPPER.read(view, offset)
-            target = host.file_offset(data) if magic == WRAPPER_MAGIC else -1
-            if target >= 0:
-                found[target] = version
+            if magic != WRAPPER_MAGIC:
+                continue
+            address = data - host.image_base
+            if holder is None or not holder.address <= address < holder.address + holder.size:
+                holder = host.section_at(data)  # neighbours mostly point into one section
+            if holder is not None:
+                found[address - holder.address + holder.offset] = version
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass
+from fatbin._record import Record
 
 from fatbin.errors import FatbinError, FormatError, SourceError, UnknownFormatError
 from fatbin.format.container import MAGIC, MAGIC_BEFORE_CUDA_6, walk
@@ -14,15 +14,12 @@ from fatbin.format.ptx import read_ptx_head
 from fatbin.inventory import Entry, Inventory, Issue, Library, Module
 from fatbin.kinds import Place
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scan import archives
-from fatbin.scan.coff import is_coff, read_coff_host
 from fatbin.scan.elf import read_elf_host
 from fatbin.scan.embedded import Found
 from fatbin.scan.modules import (
     bare_module,
     container_module,
     host_modules,
-    read_entry,
     verify_module,
 )
 from fatbin.scan.source import open_view
@@ -37,6 +34,8 @@ if TYPE_CHECKING:
     from fatbin.scan.host import Host
 
 _HEAD_BYTES = 65536
+ARCHIVE_MAGIC = b"!<arch>\n"
+THIN_MAGIC = b"!<thin>\n"
 LTOIR_MAGIC = b"\xed\x43\x4e\x7f"
 _KNOWN_OTHERS = (
     (b"PK\x03\x04", "a zip archive (wheel?)"),
@@ -81,8 +80,7 @@ class Collector:
         return (*self._issues, more)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Record):
     """One library of a file: the file itself, or a member of an archive."""
 
     view: View
@@ -138,7 +136,10 @@ def scan_bytes(
 
 @contextmanager
 def open_parts(
-    path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS
+    path: str | os.PathLike[str],
+    *,
+    report: Callable[[FatbinError], None],
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[Iterator[Part]]:
     """Open a file and give its libraries as views; they end with the ``with`` block.
 
@@ -147,7 +148,7 @@ def open_parts(
         UnknownFormatError: the file is none of the known formats.
     """
     with open_view(os.fspath(path)) as view:
-        yield _parts(view, identify(view), limits, _raise)
+        yield _parts(view, identify(view), limits, report)
 
 
 def identify(view: View) -> str:
@@ -164,7 +165,7 @@ def identify(view: View) -> str:
         return "cubin"
     if head[:4] == ELF_MAGIC:
         return "elf"
-    if head[:8] in (archives.MAGIC, archives.THIN_MAGIC):
+    if head[:8] in (ARCHIVE_MAGIC, THIN_MAGIC):
         return "archive"
     magic = int.from_bytes(head[:4], "little")
     if magic in (MAGIC, MAGIC_BEFORE_CUDA_6):
@@ -173,6 +174,8 @@ def identify(view: View) -> str:
         return "ltoir"
     if head[:2] == b"MZ":
         return "pe"
+    from fatbin.scan.coff import is_coff  # noqa: PLC0415 - only here and for objects
+
     if is_coff(view):
         return "coff"
     if read_ptx_head(view.peek(0, _HEAD_BYTES)) is not None:
@@ -211,7 +214,9 @@ def _parts(
     if form != "archive":
         yield Part(view, form)
         return
-    for member in archives.read_members(view, limits, report):
+    from fatbin.scan.archives import read_members  # noqa: PLC0415 - only archives need it
+
+    for member in read_members(view, limits, report):
         name = f"{view.name}::{member.name}"
         if member.thin:
             yield from _thin_part(view, member.name, name, report)
@@ -276,6 +281,8 @@ def read_host(part: Part, limits: Limits, report: Callable[[FatbinError], None])
     if part.format == "elf":
         return read_elf_host(part.view, limits, report)
     if part.format == "coff":
+        from fatbin.scan.coff import read_coff_host  # noqa: PLC0415 - only objects need it
+
         return read_coff_host(part.view, limits, report)
     if part.format == "pe":
         from fatbin.scan.pe import read_pe_host  # noqa: PLC0415 - only PE files need LIEF
@@ -335,10 +342,3 @@ def _guess(head: bytes) -> str:
     if b"\0" in head:
         return f"bytes {head[:8].hex(' ')}"
     return "text"
-
-
-def _raise(error: FatbinError) -> None:
-    raise error
-
-
-__all__ = ["Part", "identify", "open_parts", "read_entry", "scan", "scan_bytes"]

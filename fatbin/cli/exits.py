@@ -1,0 +1,10 @@
+"""Exit codes of every command; ``docs/reference/cli.md`` has the same table, and a test says so."""
+
+PASS = 0
+"""Done; for a gate: PASS, or WARN without ``--strict``."""
+FAIL = 1
+"""A gate says FAIL."""
+ERROR = 2
+"""Could not do it, or not whole: usage, unreadable or damaged input."""
+NOTHING = 3
+"""Nothing to judge: no device code anywhere."""

@@ -1,0 +1,75 @@
+"""``list`` and ``inspect``: facts about files."""
+
+from __future__ import annotations
+
+import sys
+
+from fatbin.cli import exits
+from fatbin.errors import FatbinError
+from fatbin.inventory import Inventory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
+    from fatbin.inventory import Issue
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """List the device code of each file."""
+    inventory, code = _scan_all(arguments, linkage=False)
+    if arguments.format == "json":
+        sys.stdout.write(inventory.to_json() + "\n")
+    else:
+        from fatbin.report import text  # noqa: PLC0415 - JSON does not need it
+
+        text.list_libraries(text.writer(sys.stdout), inventory, entries=arguments.entries)
+    _tell(inventory.all_issues)
+    if code == exits.NOTHING and arguments.allow_empty:
+        return exits.PASS
+    return code
+
+
+def run_inspect(arguments: argparse.Namespace) -> int:
+    """Show everything the headers of each file say; damage is part of the document."""
+    inventory, code = _scan_all(arguments, linkage=True)
+    if arguments.format == "json":
+        sys.stdout.write(inventory.to_json() + "\n")
+    else:
+        from fatbin.report import text  # noqa: PLC0415 - JSON does not need it
+
+        text.inspect_libraries(text.writer(sys.stdout), inventory)
+    return code
+
+
+def _scan_all(arguments: argparse.Namespace, *, linkage: bool) -> tuple[Inventory, int]:
+    """Scan the files one by one; what cannot be read at all is told and does not stop the rest.
+
+    The exit code is 2 when anything could not be read, 3 when there is no device code, else 0.
+    """
+    from fatbin.scan.scanner import scan  # noqa: PLC0415 - usage errors need no scanner
+
+    parts: list[Inventory] = []
+    failed = False
+    for path in arguments.files:
+        try:
+            parts.append(scan(path, linkage=linkage, verify=arguments.verify))
+        except FatbinError as exc:
+            sys.stderr.write(f"fatbin: {exc}\n")
+            failed = True
+    inventory = Inventory(
+        libraries=tuple(library for part in parts for library in part.libraries),
+        issues=tuple(issue for part in parts for issue in part.issues),
+        targets=tuple(arguments.files),
+    )
+    if failed or inventory.all_issues:
+        return inventory, exits.ERROR
+    if not any(library.modules for library in inventory.libraries):
+        sys.stderr.write(f"fatbin: no device code in {', '.join(arguments.files)}\n")
+        return inventory, exits.NOTHING
+    return inventory, exits.PASS
+
+
+def _tell(issues: tuple[Issue, ...]) -> None:
+    for issue in issues:
+        sys.stderr.write(f"fatbin: {issue}\n")

@@ -1,0 +1,1 @@
+"""Inventories as documents for people; no judgement is made here."""
