@@ -28,13 +28,23 @@ class View:
         stop: one past the last byte of the view in the buffer.
         origin: first byte of the library in the buffer.
         name: location of the view, for messages.
+        descriptor: of the open file that the buffer maps from its first byte, or -1.
     """
 
-    __slots__ = ("buffer", "name", "origin", "start", "stop")
+    __slots__ = ("buffer", "descriptor", "name", "origin", "start", "stop")
 
-    def __init__(self, buffer: Buffer, name: str = "", start: int = 0, stop: int = -1) -> None:
+    def __init__(
+        self,
+        buffer: Buffer,
+        name: str = "",
+        start: int = 0,
+        stop: int = -1,
+        *,
+        descriptor: int = -1,
+    ) -> None:
         """Look at a whole buffer, or at ``start`` to ``stop`` of it as a library of its own."""
         self.buffer = buffer
+        self.descriptor = descriptor
         self.name = name
         self.start = start
         self.stop = len(buffer) if stop < 0 else stop
@@ -51,6 +61,7 @@ class View:
             self.buffer, name or self.name, self.start + offset, self.start + offset + size
         )
         inner.origin = self.origin
+        inner.descriptor = self.descriptor
         return inner
 
     @property

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from fatbin.format.view import View
     from fatbin.limits import Limits
 
+_TABLE_TYPES = frozenset((2, 3, 4, 5, 6, 9, 11, 0x6FFFFFF6, 0x6FFFFFFD, 0x6FFFFFFE, 0x6FFFFFFF))
+"""SYMTAB, STRTAB, RELA, HASH, DYNAMIC, REL, DYNSYM, GNU_HASH and the GNU version tables."""
+
 
 def read_elf_host(view: View, limits: Limits, report: Report) -> Host:
     """Read the tables of an ELF host file.
@@ -59,10 +62,12 @@ def _sections(
                 report(_stripped(view, section.name, section.offset, section.size))
             continue
         size = clipped(view, section.name, section.offset, section.size, report)
-        executable = bool(section.flags & SHF_EXECINSTR)
-        found.append(
-            HostSection(section.name, section.offset, size, section.address, executable)
+        searched = not (
+            section.flags & SHF_EXECINSTR
+            or section.type in _TABLE_TYPES
+            or section.name.startswith((".debug_", ".zdebug_"))
         )
+        found.append(HostSection(section.name, section.offset, size, section.address, searched))
     return tuple(found)
 
 
@@ -80,7 +85,6 @@ def _segments(
             segment.offset,
             max(0, min(segment.file_size, view.size - segment.offset)),
             segment.address,
-            executable=False,
         )
         for segment in segments
         if segment.type == PT_LOAD

@@ -30,14 +30,15 @@ class HostSection(Record):
         offset: from the start of the library.
         size: bytes in the file; 0 when the section has none.
         address: in memory, without the image base; 0 in objects.
-        executable: True for host code, which is not searched.
+        searched: whether device code could lie here unnamed: not in host code, nor in tables of
+            the linker and debugger, whose content their formats prescribe.
     """
 
     name: str
     offset: int
     size: int
     address: int
-    executable: bool
+    searched: bool = True
 
 
 class Host(Record):

@@ -16,9 +16,9 @@ from fatbin.format.container import (
     unfold,
     walk,
 )
-from fatbin.format.cubin import CubinHead
 from fatbin.format.elf import ELF_MAGIC
 from fatbin.format.layouts import WRAPPER
+from fatbin.format.ptx import PtxHead
 from fatbin.inventory import Entry, Module
 from fatbin.kinds import (
     COMPRESSION_MASK,
@@ -32,7 +32,6 @@ from fatbin.kinds import (
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scan.embedded import Found, search
 from fatbin.scan.host import PLACES, WRAPPER_SECTIONS
-from fatbin.scan.source import advise_sequential
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,10 +58,10 @@ def host_modules(view: View, host: Host, limits: Limits, report: Report) -> Iter
                     view, container, place, section.name, wrappers, limits, report
                 )
             taken.append((section.offset, section.offset + section.size))
-        elif section.executable and section.size:
+        elif section.size and not section.searched:
             taken.append((section.offset, section.offset + section.size))
     names = _SectionNames(host.sections)
-    for found in search(view, taken, limits, report, advise_sequential):
+    for found in search(view, taken, limits, report):
         name = names.at(found.offset)
         if isinstance(found.content, Container):
             yield container_module(
@@ -105,7 +104,7 @@ def container_module(  # noqa: PLR0913, PLR0917 - where it stands and how to rea
 def bare_module(found: Found, place: Place, section: str = "") -> Module:
     """Describe a cubin or PTX text that stands by itself."""
     content = found.content
-    if isinstance(content, CubinHead):
+    if not isinstance(content, (Container, PtxHead)):
         form = "cubin"
         entry = Entry(
             place=place,
@@ -118,7 +117,7 @@ def bare_module(found: Found, place: Place, section: str = "") -> Module:
             relocatable=content.relocatable,
         )
     else:
-        assert not isinstance(content, Container)  # noqa: S101 - callers tell them apart
+        assert isinstance(content, PtxHead)  # noqa: S101 - callers keep containers to themselves
         form = "ptx"
         entry = Entry(
             place=place,

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _RANDOM = getattr(mmap, "MADV_RANDOM", None)
-_SEQUENTIAL = getattr(mmap, "MADV_SEQUENTIAL", None)
 
 
 @contextmanager
@@ -23,8 +22,8 @@ def open_view(path: str) -> Iterator[View]:
     """Map a file for reading.
 
     The map is told that access is random, so that a cold header walk does not pull the payloads
-    from disk; :func:`advise_sequential` undoes that for ranges to be searched. A file that shrinks
-    while it is mapped ends the process with SIGBUS: do not scan files that are being written.
+    from disk. A file that shrinks while it is mapped ends the process with SIGBUS: do not scan
+    files that are being written.
 
     Raises:
         SourceError: missing, unreadable, or not a regular file.
@@ -32,8 +31,9 @@ def open_view(path: str) -> Iterator[View]:
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | _NONBLOCK)
-    except OSError as exc:
-        raise SourceError(exc.strerror or str(exc), location=path) from exc
+    except (OSError, ValueError) as exc:  # ValueError: a NUL in the path
+        reason = exc.strerror if isinstance(exc, OSError) else None
+        raise SourceError(reason or str(exc), location=path) from exc
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -45,25 +45,15 @@ def open_view(path: str) -> Iterator[View]:
             mapped = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as exc:
             raise SourceError(f"cannot be mapped: {exc}", location=path) from exc
+        with mapped:
+            if _RANDOM is not None:
+                mapped.madvise(_RANDOM)
+            yield View(mapped, path, descriptor=descriptor)
     finally:
         os.close(descriptor)
-    with mapped:
-        if _RANDOM is not None:
-            mapped.madvise(_RANDOM)
-        yield View(mapped, path)
 
 
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a FIFO must not make the open wait
-
-
-def advise_sequential(view: View, start: int, size: int) -> None:
-    """Tell the system that ``size`` bytes at buffer position ``start`` are read front to back."""
-    buffer = view.buffer
-    if _SEQUENTIAL is None or not isinstance(buffer, mmap.mmap):
-        return
-    begin = start - start % mmap.PAGESIZE
-    if size > mmap.PAGESIZE:
-        buffer.madvise(_SEQUENTIAL, begin, min(size + start - begin, len(buffer) - begin))
 
 
 def _kind(status: os.stat_result) -> str:
