@@ -18,10 +18,32 @@ if TYPE_CHECKING:
 EPILOG = "exit codes: 0 done, 1 a gate fails, 2 could not do it, 3 no device code anywhere"
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Knows the width by itself: argparse imports shutil for it, and asks with every argument."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_WIDTH)
+
+
+def _terminal_width() -> int:
+    try:
+        return int(os.environ.get("COLUMNS", "")) - 2
+    except ValueError:
+        pass
+    try:
+        return os.get_terminal_size().columns - 2
+    except OSError:
+        return 98
+
+
+_WIDTH = max(40, _terminal_width())
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="fatbin",
+        formatter_class=_Formatter,
         description="Know what CUDA device code a file holds. No CUDA toolkit, no GPU needed.",
         epilog=EPILOG,
     )
@@ -33,6 +55,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="which device code a file holds, by place, kind and architecture",
         description="List the device code of libraries, objects, archives, fatbins, cubins, PTX.",
         epilog=EPILOG,
+        formatter_class=_Formatter,
     )
     _add_files(listing)
     listing.add_argument("--entries", action="store_true", help="one line for each entry")
@@ -46,6 +69,7 @@ def build_parser() -> argparse.ArgumentParser:
         description="Show everything the headers say: containers with their entries, flags, "
         "options and identifiers, how the library is linked, and what is damaged.",
         epilog=EPILOG,
+        formatter_class=_Formatter,
     )
     _add_files(inspect)
     return parser

@@ -46,6 +46,7 @@ ENTRY_SIZE = ENTRY_HEADER.size
 ENTRY_VERSION = 0x0101
 _unpack_container = CONTAINER_HEADER.unpack_from
 _unpack_entry = ENTRY_HEADER.unpack_from
+_unpack_options = OPTIONS_RECORD.unpack_from
 SIGNATURE = b"\x50\xed\x55\xba\x01\x00\x10\x00"
 """Magic, version 1 and header size 16: the first eight bytes of every container seen."""
 
@@ -84,19 +85,8 @@ class EntryHeader(Record):
         return self.offset + self.header_size
 
     @property
-    def stored_size(self) -> int:
-        """Bytes of the payload in the file, without padding where that is known.
-
-        The exact size of a plain payload is not stored; up to 7 bytes of padding are included.
-        Images of a group share the group's payload and have none of their own: 0.
-        """
-        if self.group is not None:
-            return 0
-        return self.compressed_size or self.padded_size
-
-    @property
     def size(self) -> int:
-        """Bytes of the payload when inflated; see :attr:`stored_size` for plain payloads."""
+        """Bytes of the payload when inflated; of a plain one with its padding of up to 7 bytes."""
         return self.uncompressed_size if self.compressed_size else self.padded_size
 
 
@@ -455,9 +445,7 @@ def read_tail(view: View, header: EntryHeader, report: Report) -> Tail:
     ``view`` must be one whose offsets are the library's, and ``header`` one that the walk has found
     to be inside it.
     """
-    name_length, at = header.name_length, header.options_offset
-    if not name_length and not at:
-        return NO_TAIL
+    name_length, at, end = header.name_length, header.options_offset, header.header_size
     identifier = ""
     options: str | None = None
     compat = b""
@@ -468,11 +456,11 @@ def read_tail(view: View, header: EntryHeader, report: Report) -> Tail:
     if at and header.kind != EntryKind.GROUP and _inside(
         view, header, "options_offset", at, OPTIONS_RECORD.size, report
     ):
-        data, length = OPTIONS_RECORD.unpack_from(view.buffer, start + at)
+        data, length = _unpack_options(view.buffer, start + at)
         if data == 0 and length == 0:
             options = ""  # CUDA 11: a record without data
         elif _inside(view, header, "options data_offset", data, length, report):
-            content = view.buffer[start + data : start + header.header_size]
+            content = view.buffer[start + data : start + end]
             if header.kind in SASS_KINDS:
                 # A cubin's record is an empty command line (one NUL), then .nv.compat.
                 options, compat = "", bytes(content[1 : 1 + length])

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _TABLE_TYPES = frozenset((2, 3, 4, 5, 6, 9, 11, 0x6FFFFFF6, 0x6FFFFFFD, 0x6FFFFFFE, 0x6FFFFFFF))
 """SYMTAB, STRTAB, RELA, HASH, DYNAMIC, REL, DYNSYM, GNU_HASH and the GNU version tables."""
 
+_TABLE_NAMES = (".debug_", ".zdebug_", ".eh_frame", ".gcc_except_table")
+
 
 def read_elf_host(view: View, limits: Limits, report: Report) -> Host:
     """Read the tables of an ELF host file.
@@ -65,7 +67,7 @@ def _sections(
         searched = not (
             section.flags & SHF_EXECINSTR
             or section.type in _TABLE_TYPES
-            or section.name.startswith((".debug_", ".zdebug_"))
+            or section.name.startswith(_TABLE_NAMES)
         )
         found.append(HostSection(section.name, section.offset, size, section.address, searched))
     return tuple(found)

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from fatbin.arch import architecture
 from fatbin.errors import FatbinError, FormatError
 from fatbin.format.container import (
+    NO_TAIL,
     Container,
     EntryHeader,
     check_entry,
@@ -21,8 +22,8 @@ from fatbin.format.layouts import WRAPPER
 from fatbin.format.ptx import PtxHead
 from fatbin.inventory import Entry, Module
 from fatbin.kinds import (
-    COMPRESSION_MASK,
     VIRTUAL_KINDS,
+    Compression,
     EntryKind,
     Place,
     compression_of,
@@ -37,6 +38,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fatbin.arch import Architecture
     from fatbin.format.container import Report
     from fatbin.format.view import View
     from fatbin.limits import Limits
@@ -143,28 +145,42 @@ def _entry(
 ) -> Entry:
     """Describe one entry; called for every entry of a file, so it takes short ways."""
     kind, flags, stored = header.kind, header.flags, header.compressed_size
-    if stored or flags & COMPRESSION_MASK:
-        check_entry(view, header, limits, report)
-    tail = read_tail(view, header, report)
+    key = (kind, flags, header.arch, header.major, header.minor)
+    label, arch, isa_version, version, compression = _FACTS.get(key) or _facts(*key)
+    size = header.padded_size
+    if stored:
+        inflated = header.uncompressed_size
+        if (
+            stored > size
+            or compression is Compression.NONE
+            or inflated > stored * limits.ratio
+            or inflated > limits.image_bytes
+        ):
+            check_entry(view, header, limits, report)
+        size = inflated
+    else:
+        stored = size
+        if compression is not Compression.NONE:
+            check_entry(view, header, limits, report)
+    tail = NO_TAIL
+    if header.options_offset or header.name_length:
+        tail = read_tail(view, header, report)
     relocatable: bool | None = None
-    isa_version = ""
-    version = f"{header.major}.{header.minor}"
-    if kind in PTX_KINDS:
-        isa_version = version
+    if isa_version:
         relocatable = "--compile-only" in (tail.options or "").split()
     if place is Place.RELOCATABLE or kind == EntryKind.RELOCATABLE_PTX:
         relocatable = True
     group = header.group
     return Entry(
         place,
-        kind_label(kind),
-        architecture(header.arch, variant_of(flags), virtual=kind in VIRTUAL_KINDS),
+        label,
+        arch,
         isa_version,
         version,
         "",
-        compression_of(flags),
-        header.stored_size,
-        header.size,
+        compression,
+        stored if group is None else 0,
+        size,
         header.offset,
         header.header_size,
         kind,
@@ -178,6 +194,27 @@ def _entry(
     )
 
 
+def _facts(
+    kind: int, flags: int, number: int, major: int, minor: int
+) -> tuple[str, Architecture | None, str, str, Compression]:
+    """Put what an entry's header says into words; entries of a file repeat a few combinations."""
+    version = f"{major}.{minor}"
+    facts = (
+        kind_label(kind),
+        architecture(number, variant_of(flags), virtual=kind in VIRTUAL_KINDS),
+        version if kind in PTX_KINDS else "",
+        version,
+        compression_of(flags),
+    )
+    if len(_FACTS) < _MOST_FACTS:  # a hostile file may hold any number of combinations
+        _FACTS[kind, flags, number, major, minor] = facts
+    return facts
+
+
+_FACTS: dict[
+    tuple[int, int, int, int, int], tuple[str, Architecture | None, str, str, Compression]
+] = {}
+_MOST_FACTS = 1024
 PTX_KINDS = frozenset((1, 64))
 
 
