@@ -158,9 +158,7 @@ def walk(
             yield container
 
 
-def read_container(
-    view: View, position: int, report: Report
-) -> tuple[Container | None, int]:
+def read_container(view: View, position: int, report: Report) -> tuple[Container | None, int]:
     """Read the container at an offset of the view.
 
     Returns:
@@ -394,12 +392,8 @@ def read_payload(
     compression = compression_of(header.flags)
     check_entry(view, header, limits, raise_error)
     if compression is Compression.NONE:
-        return view.read(
-            header.payload_offset, header.padded_size, "payload", limits.image_bytes
-        )
-    data = view.read(
-        header.payload_offset, header.compressed_size, "payload", limits.image_bytes
-    )
+        return view.read(header.payload_offset, header.padded_size, "payload", limits.image_bytes)
+    data = view.read(header.payload_offset, header.compressed_size, "payload", limits.image_bytes)
     return decompress(
         data,
         compression,
@@ -450,11 +444,15 @@ def read_tail(view: View, header: EntryHeader, report: Report) -> Tail:
     options: str | None = None
     compat = b""
     start = view.start + header.offset
-    if name_length and _inside(view, header, "name_offset", header.name_offset, name_length, report):
+    if name_length and _inside(
+        view, header, "name_offset", header.name_offset, name_length, report
+    ):
         begin = start + header.name_offset
         identifier = _text(view.buffer[begin : begin + name_length])
-    if at and header.kind != EntryKind.GROUP and _inside(
-        view, header, "options_offset", at, OPTIONS_RECORD.size, report
+    if (
+        at
+        and header.kind != EntryKind.GROUP
+        and _inside(view, header, "options_offset", at, OPTIONS_RECORD.size, report)
     ):
         data, length = _unpack_options(view.buffer, start + at)
         if data == 0 and length == 0:

@@ -108,6 +108,16 @@ def read_cubin_head(view: View, limits: Limits) -> CubinHead:
     return CubinHead(arch, virtual_sm, relocatable, header.abi_version, toolkit, size)
 
 
+def read_compat(view: View, limits: Limits) -> bytes:
+    """Return the bytes of the cubin's ``.nv.compat`` section; empty when it has none.
+
+    Raises:
+        FormatError: not an ELF image, or its section table is not inside the view.
+    """
+    sections = {s.name: s for s in read_sections(view, read_elf_header(view), limits)}
+    return _section_bytes(view, sections.get(COMPAT_SECTION), limits)
+
+
 def attributes(data: bytes) -> Iterator[tuple[int, int, int, bytes]]:
     """Yield ``(format, id, value, data)`` of each attribute record; ends quietly at damage.
 

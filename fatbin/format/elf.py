@@ -36,7 +36,15 @@ PT_DYNAMIC = 2
 PT_NOTE = 4
 PF_X = 1
 _EXTENDED = 0xFFFF  # SHN_XINDEX and PN_XNUM: the number stands in section 0
-_MACHINES = {3: "x86", 40: "arm", 62: "x86_64", 183: "aarch64", 190: "cuda", 243: "riscv64", 21: "ppc64"}
+_MACHINES = {
+    3: "x86",
+    40: "arm",
+    62: "x86_64",
+    183: "aarch64",
+    190: "cuda",
+    243: "riscv64",
+    21: "ppc64",
+}
 
 
 class ElfHeader(Record):

@@ -62,9 +62,7 @@ def read_coff_host(view: View, limits: Limits, report: Report) -> Host:
     )
 
 
-def _string_table(
-    view: View, header: dict[str, int], limits: Limits, report: Report
-) -> bytes:
+def _string_table(view: View, header: dict[str, int], limits: Limits, report: Report) -> bytes:
     start = header["symbol_offset"] + header["symbol_count"] * _SYMBOL_SIZE
     if not header["symbol_offset"]:
         return b""

@@ -148,7 +148,13 @@ class _Sweep:
         return window, 0, min(count, size)
 
     def _note(  # noqa: PLR0913, PLR0917 - a window and what to look for in it
-        self, offsets: list[int], data: bytes | bytearray, needle: bytes, base: int, end: int, at: int
+        self,
+        offsets: list[int],
+        data: bytes | bytearray,
+        needle: bytes,
+        base: int,
+        end: int,
+        at: int,
     ) -> None:
         found = data.find(needle, base, end)
         while found >= 0 and self._left > 0:

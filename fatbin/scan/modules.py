@@ -140,9 +140,7 @@ def bare_module(found: Found, place: Place, section: str = "") -> Module:
     )
 
 
-def _entry(
-    view: View, header: EntryHeader, place: Place, limits: Limits, report: Report
-) -> Entry:
+def _entry(view: View, header: EntryHeader, place: Place, limits: Limits, report: Report) -> Entry:
     """Describe one entry; called for every entry of a file, so it takes short ways."""
     kind, flags, stored = header.kind, header.flags, header.compressed_size
     key = (kind, flags, header.arch, header.major, header.minor)

@@ -203,9 +203,7 @@ def _scan_view(view: View, limits: Limits, *, linkage: bool, verify: bool) -> In
             )
         if form != "archive" or library.modules or library.issues:
             libraries.append(library)
-    return Inventory(
-        libraries=tuple(libraries), issues=collector.issues, targets=(view.name,)
-    )
+    return Inventory(libraries=tuple(libraries), issues=collector.issues, targets=(view.name,))
 
 
 def _parts(
