@@ -94,11 +94,11 @@ __all__ = [
     "TruncatedError",
     "UnknownFormatError",
     "UnsupportedVersionError",
+    "__version__",
     "build",
     "open",
     "scan",
     "scan_bytes",
-    "__version__",
 ]
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections import namedtuple
 
+__all__ = ["Record", "Value"]
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NamedTuple as Record
@@ -23,7 +25,9 @@ else:
                 return super().__new__(mcs, name, bases, body)
             fields = tuple(body.get("__annotations__", ()))
             defaults = [body[field] for field in fields if field in body]
-            record = namedtuple(name, fields, defaults=defaults, module=body["__module__"])
+            record = namedtuple(  # noqa: PYI024 - typing is what this avoids
+                name, fields, defaults=defaults, module=body["__module__"]
+            )
             for key, value in body.items():
                 if key not in fields and key not in _OWN:
                     setattr(record, key, value)

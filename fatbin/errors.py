@@ -7,6 +7,13 @@ never leave the library: they become one of these.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Report = Callable[["FatbinError"], None]
+    """What takes the errors of damaged places, so that reading can go on."""
+
 
 class FatbinError(Exception):
     """Anything that fatbin cannot do; catch this to catch everything below.
@@ -50,7 +57,7 @@ class FormatError(FatbinError, ValueError):
         found: what the bytes say, as text.
     """
 
-    def __init__(  # noqa: PLR0913 - the facts of a format error are these seven
+    def __init__(
         self,
         message: str,
         *,
@@ -113,7 +120,7 @@ class LimitExceededError(FatbinError):
         offset: where, in bytes from the start of the library, or -1.
     """
 
-    def __init__(  # noqa: PLR0913 - the facts of an exceeded limit
+    def __init__(
         self,
         message: str,
         *,
@@ -155,3 +162,8 @@ class MissingDependencyError(FatbinError, ImportError):
             message, location=location, hint=hint or f"install it: pip install {requirement}"
         )
         self.requirement = requirement
+
+
+def raise_error(error: FatbinError) -> None:
+    """Raise what is reported: the strict way to read."""
+    raise error

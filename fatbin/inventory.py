@@ -8,7 +8,6 @@ the start of the library (of an archive: of the member).
 from __future__ import annotations
 
 from fatbin._record import Record
-
 from fatbin.arch import Architecture
 from fatbin.errors import FormatError, InventoryError, LimitExceededError
 from fatbin.kinds import Compression, Place

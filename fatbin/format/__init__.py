@@ -1,1 +1,1 @@
-"""What device code is, byte by byte: layouts, containers, payload codecs, images, and the builder."""
+"""What device code is, byte by byte: layouts, containers, codecs, images, and the builder."""

@@ -9,20 +9,11 @@ from __future__ import annotations
 
 from fatbin._record import Record
 from fatbin.arch import Architecture
-from fatbin.errors import ArchitectureError, FormatError
+from fatbin.errors import ArchitectureError, FormatError, raise_error
 from fatbin.format.codec import compress
-from fatbin.format.container import (
-    ENTRY_SIZE,
-    ENTRY_VERSION,
-    HEADER_SIZE,
-    MAGIC,
-    EntryHeader,
-    raise_error,
-    read_tail,
-    unfold,
-    walk,
-)
+from fatbin.format.container import HEADER_SIZE, MAGIC, walk
 from fatbin.format.cubin import read_compat, read_cubin_head
+from fatbin.format.entry import ENTRY_SIZE, ENTRY_VERSION, EntryHeader, read_tail, unfold
 from fatbin.format.ptx import read_ptx_head
 from fatbin.format.schema import (
     CONTAINER_HEADER,

@@ -45,6 +45,9 @@ def decompress(
         MissingDependencyError: LZ4 or zstd without cramjam.
     """
     limits.check_inflated(len(data), size, offset)
+    damage: tuple[type[Exception], ...] = (zlib.error,)
+    if compression not in (Compression.NONE, Compression.ZLIB):
+        damage = (_cramjam().DecompressionError,)
     if compression is Compression.NONE:
         return _checked(data, len(data), size, compression, offset, location)
     try:
@@ -53,7 +56,7 @@ def decompress(
             if compression is Compression.ZLIB
             else _inflate_cramjam(data, compression, size)
         )
-    except (zlib.error, OverflowError, *_cramjam_errors()) as exc:
+    except damage as exc:
         reason = " ".join(str(exc).split()) or type(exc).__name__
         raise DecompressionError(
             f"{compression} stream of {len(data)} bytes does not inflate to the declared "
@@ -112,7 +115,7 @@ def _inflate_cramjam(data: bytes, compression: Compression, size: int) -> tuple[
     return buffer, int(count)
 
 
-def _checked(  # noqa: PLR0913, PLR0917 - the facts of one message
+def _checked(
     result: bytes | bytearray,
     count: int,
     size: int,
@@ -141,12 +144,3 @@ def _cramjam() -> ModuleType:
         raise MissingDependencyError(msg, requirement="cramjam") from exc
     module: ModuleType = cramjam
     return module
-
-
-def _cramjam_errors() -> tuple[type[Exception], ...]:
-    """Return what cramjam raises on bad streams, or nothing when it is not installed."""
-    try:
-        module = _cramjam()
-    except MissingDependencyError:
-        return ()
-    return (module.DecompressionError, module.CompressionError)

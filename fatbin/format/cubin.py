@@ -14,8 +14,8 @@ SM 100 or later is of unknown variant.
 from __future__ import annotations
 
 import re
-from fatbin._record import Record
 
+from fatbin._record import Record
 from fatbin.arch import Architecture, architecture
 from fatbin.errors import FormatError, LimitExceededError
 from fatbin.format.elf import (
@@ -134,7 +134,7 @@ def attributes(data: bytes) -> Iterator[tuple[int, int, int, bytes]]:
         yield form, ident, value, sized
 
 
-def _new_variant(  # noqa: PLR0913, PLR0917 - everything the variant can follow from
+def _new_variant(
     view: View,
     header: ElfHeader,
     sections: dict[str, ElfSection],

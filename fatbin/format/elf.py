@@ -7,7 +7,6 @@ by whoever reads it.
 from __future__ import annotations
 
 from fatbin._record import Record
-
 from fatbin.errors import BadMagicError, SizeMismatchError, UnsupportedVersionError
 from fatbin.format.layouts import (
     ELF32_HEADER,

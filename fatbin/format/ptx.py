@@ -7,8 +7,8 @@ white space may stand before and between them.
 from __future__ import annotations
 
 import re
-from fatbin._record import Record
 
+from fatbin._record import Record
 from fatbin.arch import Architecture, architecture
 
 _SPACE = rb"(?:\s|//[^\n]*(?:\n|\Z)|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)"

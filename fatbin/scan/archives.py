@@ -6,7 +6,6 @@ Source: the ar(5) formats of GNU binutils and the PE/COFF specification's archiv
 from __future__ import annotations
 
 from fatbin._record import Record
-
 from fatbin.errors import FormatError, LimitExceededError, TruncatedError
 from fatbin.format.layouts import AR_MEMBER
 
@@ -14,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fatbin.format.container import Report
+    from fatbin.errors import Report
     from fatbin.format.view import View
     from fatbin.limits import Limits
 
@@ -85,9 +84,7 @@ def read_members(view: View, limits: Limits, report: Report) -> Iterator[Member]
         yield _named(view, name, names, start, size, thin=thin)
 
 
-def _named(  # noqa: PLR0913 - what a member is made of
-    view: View, name: str, names: bytes, start: int, size: int, *, thin: bool
-) -> Member:
+def _named(view: View, name: str, names: bytes, start: int, size: int, *, thin: bool) -> Member:
     if name.startswith(_BSD_PREFIX) and name[len(_BSD_PREFIX) :].isdigit():
         length = min(int(name[len(_BSD_PREFIX) :]), size)
         text = view.peek(start, length).rstrip(b"\0").decode("utf-8", "backslashreplace")
@@ -102,7 +99,7 @@ def _named(  # noqa: PLR0913 - what a member is made of
 
 def _header(view: View, position: int) -> tuple[str, int]:
     raw = AR_MEMBER.read(view, position)
-    fields = [bytes(field) for field in raw]  # type: ignore[call-overload]
+    fields = [bytes(field) for field in raw]
     size = fields[5].strip()
     if fields[6] != _MEMBER_END or not size.isdigit():
         raise FormatError(

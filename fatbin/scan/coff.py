@@ -12,7 +12,7 @@ from fatbin.scan.host import Host, HostSection, clipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fatbin.format.container import Report
+    from fatbin.errors import Report
     from fatbin.format.view import View
     from fatbin.limits import Limits
 
@@ -31,7 +31,7 @@ def is_coff(view: View) -> bool:
     return (
         header["machine"] in MACHINES
         and header["optional_size"] == 0
-        and 0 < header["section_count"]
+        and header["section_count"] > 0
         and end <= view.size
     )
 
@@ -48,7 +48,7 @@ def read_coff_host(view: View, limits: Limits, report: Report) -> Host:
     for index in range(header["section_count"]):
         offset = COFF_HEADER.size + header["optional_size"] + index * COFF_SECTION.size
         row = COFF_SECTION.read(view, offset)
-        name = _name(bytes(row[0]), strings)  # type: ignore[arg-type]
+        name = _name(bytes(row[0]), strings)
         raw_size, raw_offset, characteristics = row[3], row[4], row[9]
         if characteristics & NO_BYTES or not raw_offset:
             continue

@@ -17,7 +17,7 @@ from fatbin.scan.host import PLACES, Host, HostSection, clipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fatbin.format.container import Report
+    from fatbin.errors import Report
     from fatbin.format.elf import ElfHeader
     from fatbin.format.view import View
     from fatbin.limits import Limits

@@ -20,7 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fatbin.format.container import Container, Report
+    from fatbin.errors import Report
+    from fatbin.format.container import Container
     from fatbin.format.cubin import CubinHead
     from fatbin.format.ptx import PtxHead
     from fatbin.format.view import View
@@ -140,14 +141,14 @@ class _Sweep:
         if not self._from_file:
             return view.buffer, begin, begin + size  # type: ignore[return-value]
         window = self._window
-        count = os.preadv(view.descriptor, [window], begin)  # type: ignore[list-item]
+        count = os.preadv(view.descriptor, [window], begin)
         if not count:
             msg = "the file ends before its size; it was cut while it was read"
             self._report(FormatError(msg, offset=position, location=view.name))
             self._left = 0
         return window, 0, min(count, size)
 
-    def _note(  # noqa: PLR0913, PLR0917 - a window and what to look for in it
+    def _note(
         self,
         offsets: list[int],
         data: bytes | bytearray,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from fatbin._record import Record
-
 from fatbin.errors import FormatError
 from fatbin.kinds import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fatbin.format.container import Report
+    from fatbin.errors import Report
     from fatbin.format.view import View
 
 PLACES = {

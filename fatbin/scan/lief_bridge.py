@@ -8,7 +8,6 @@ both are turned into errors here.
 from __future__ import annotations
 
 from fatbin._record import Record
-
 from fatbin.errors import FormatError, MissingDependencyError
 
 TYPE_CHECKING = False

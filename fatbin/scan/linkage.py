@@ -57,7 +57,9 @@ def read_linkage(view: View, host: Host, limits: Limits) -> Linkage:
         FormatError: the tables are not inside the file.
         MissingDependencyError: without LIEF.
     """
-    soname, needed, runpath, build_id = "", (), (), ""  # type: ignore[var-annotated]
+    soname = build_id = ""
+    needed: tuple[str, ...] = ()
+    runpath: tuple[str, ...] = ()
     if host.format == "elf":
         header = read_elf_header(view)
         segments = read_segments(view, header, limits)

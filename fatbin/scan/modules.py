@@ -6,18 +6,17 @@ from bisect import bisect_right
 
 from fatbin.arch import architecture
 from fatbin.errors import FatbinError, FormatError
-from fatbin.format.container import (
+from fatbin.format.container import Container, walk
+from fatbin.format.elf import ELF_MAGIC
+from fatbin.format.entry import (
     NO_TAIL,
-    Container,
     EntryHeader,
     check_entry,
     entry_header_at,
     read_payload,
     read_tail,
     unfold,
-    walk,
 )
-from fatbin.format.elf import ELF_MAGIC
 from fatbin.format.layouts import WRAPPER
 from fatbin.format.ptx import PtxHead
 from fatbin.inventory import Entry, Module
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fatbin.arch import Architecture
-    from fatbin.format.container import Report
+    from fatbin.errors import Report
     from fatbin.format.view import View
     from fatbin.limits import Limits
     from fatbin.scan.host import Host, HostSection
@@ -73,7 +72,7 @@ def host_modules(view: View, host: Host, limits: Limits, report: Report) -> Iter
             yield bare_module(found, Place.EMBEDDED, name)
 
 
-def container_module(  # noqa: PLR0913, PLR0917 - where it stands and how to read it
+def container_module(
     view: View,
     container: Container,
     place: Place,

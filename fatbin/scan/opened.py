@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 
-from fatbin.errors import FatbinError
 from fatbin.inventory import Issue
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scan.modules import read_entry
-from fatbin.scan.scanner import Part, part_modules, read_host, open_parts
+from fatbin.scan.scanner import Part, open_parts, part_modules, read_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
     from types import TracebackType
 
+    from fatbin.errors import FatbinError
     from fatbin.format.view import View
     from fatbin.inventory import Entry, Module
     from fatbin.limits import Limits
@@ -113,7 +113,7 @@ class OpenFile:
         """Unmap the file."""
         self._stack.close()
 
-    def __enter__(self) -> OpenFile:
+    def __enter__(self) -> OpenFile:  # noqa: PYI034 - Self needs Python 3.11
         """Return the file itself."""
         return self
 

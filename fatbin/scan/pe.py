@@ -9,7 +9,7 @@ from fatbin.scan.host import Host, HostSection, clipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fatbin.format.container import Report
+    from fatbin.errors import Report
     from fatbin.format.view import View
 
 _POINTER_AT = 0x3C  # e_lfanew

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from fatbin._record import Record
 
+from fatbin._record import Record
 from fatbin.errors import FatbinError, FormatError, SourceError, UnknownFormatError
 from fatbin.format.container import MAGIC, MAGIC_BEFORE_CUDA_6, walk
 from fatbin.format.cubin import is_cubin, read_cubin_head
@@ -26,8 +26,9 @@ from fatbin.scan.source import open_view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
+    from fatbin.errors import Report
     from fatbin.format.view import View
     from fatbin.inventory import Linkage
     from fatbin.limits import Limits
@@ -138,7 +139,7 @@ def scan_bytes(
 def open_parts(
     path: str | os.PathLike[str],
     *,
-    report: Callable[[FatbinError], None],
+    report: Report,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[Iterator[Part]]:
     """Open a file and give its libraries as views; they end with the ``with`` block.
@@ -151,7 +152,7 @@ def open_parts(
         yield _parts(view, identify(view), limits, report)
 
 
-def identify(view: View) -> str:
+def identify(view: View) -> str:  # noqa: PLR0911 - one answer a format
     """Tell the format of a file by its first bytes.
 
     Returns:
@@ -206,9 +207,7 @@ def _scan_view(view: View, limits: Limits, *, linkage: bool, verify: bool) -> In
     return Inventory(libraries=tuple(libraries), issues=collector.issues, targets=(view.name,))
 
 
-def _parts(
-    view: View, form: str, limits: Limits, report: Callable[[FatbinError], None]
-) -> Iterator[Part]:
+def _parts(view: View, form: str, limits: Limits, report: Report) -> Iterator[Part]:
     if form != "archive":
         yield Part(view, form)
         return
@@ -234,9 +233,7 @@ def _member_part(view: View) -> Iterator[Part]:
         yield Part(view, form)
 
 
-def _thin_part(
-    view: View, member: str, name: str, report: Callable[[FatbinError], None]
-) -> Iterator[Part]:
+def _thin_part(view: View, member: str, name: str, report: Report) -> Iterator[Part]:
     path = os.path.join(os.path.dirname(view.name), member)
     try:
         with open_view(path) as inner:
@@ -269,7 +266,7 @@ def _library(part: Part, limits: Limits, *, linkage: bool, verify: bool) -> Libr
     )
 
 
-def read_host(part: Part, limits: Limits, report: Callable[[FatbinError], None]) -> Host | None:
+def read_host(part: Part, limits: Limits, report: Report) -> Host | None:
     """Read the tables of a host file; None for bare device code.
 
     Raises:
@@ -289,9 +286,7 @@ def read_host(part: Part, limits: Limits, report: Callable[[FatbinError], None])
     return None
 
 
-def part_modules(
-    part: Part, host: Host | None, limits: Limits, report: Callable[[FatbinError], None]
-) -> Iterator[Module]:
+def part_modules(part: Part, host: Host | None, limits: Limits, report: Report) -> Iterator[Module]:
     """Yield the modules of one library as they are found.
 
     Raises:
@@ -314,9 +309,7 @@ def part_modules(
         yield Module(place=Place.BARE, form="ltoir", size=view.size, entries=(entry,))
 
 
-def _linkage(
-    view: View, host: Host, limits: Limits, report: Callable[[FatbinError], None]
-) -> Linkage | None:
+def _linkage(view: View, host: Host, limits: Limits, report: Report) -> Linkage | None:
     if not host.linked:
         return None
     from fatbin.scan.linkage import LINKAGE_ERRORS, read_linkage  # noqa: PLC0415 - needs LIEF

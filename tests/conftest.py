@@ -1,0 +1,13 @@
+"""Hypothesis profiles: dev (quick), ci (the same examples every time), nightly (many)."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("dev", max_examples=50, **_COMMON)  # type: ignore[arg-type]
+settings.register_profile("ci", max_examples=200, derandomize=True, **_COMMON)  # type: ignore[arg-type]
+settings.register_profile("nightly", max_examples=5000, **_COMMON)  # type: ignore[arg-type]
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
