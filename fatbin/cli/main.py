@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import io
 import os
 import sys
 
@@ -94,6 +95,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     # Records are tuples without cycles: the collector would only walk them again and again.
     gc.disable()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # file names are any bytes
     arguments = build_parser().parse_args(argv)
     from fatbin.cli import read  # noqa: PLC0415 - --help needs none of it
 

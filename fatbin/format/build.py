@@ -170,7 +170,7 @@ class EntrySpec(Record):
         """
         images = tuple(members)
         for member in images:
-            if member.uncompressed_size or member.kind == EntryKind.GROUP:
+            if member.flags & COMPRESSION_MASK or member.kind == EntryKind.GROUP:
                 msg = "expected plain images in a group, found a compressed one or a group"
                 raise FormatError(msg, field="members")
         blob = b"".join(member.payload for member in images)
@@ -187,7 +187,7 @@ class EntrySpec(Record):
         wanted = Compression(compression)
         if wanted is Compression.NONE:
             return self
-        if self.uncompressed_size:
+        if self.flags & COMPRESSION_MASK:
             msg = "expected a plain payload, found a compressed one"
             raise FormatError(msg, field="payload")
         return self._replace(

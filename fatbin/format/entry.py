@@ -1,7 +1,7 @@
 """One entry: its header, its tail, its payload, and the images of a group.
 
-The walk of :mod:`fatbin.format.container` finds entries; what an entry says beyond its place is read
-here, when it is asked for. Damage inside an entry does not end the walk.
+The walk of :mod:`fatbin.format.container` finds entries; what an entry says beyond its place is
+read here, when it is asked for. Damage inside an entry does not end the walk.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ _OVERLAP = max(len(_CONTAINER), len(_CUBIN), len(_PTX)) - 1
 
 _VERSION = b".version"
 _LEAD_BYTES = 65536
-_HEAD_BYTES = 65536
+_HEAD_BYTES = 4096
 _ENDS_TEXT = rb"[\x00-\x08\x0e-\x1f\x7f]"
 
 
@@ -67,12 +67,10 @@ def search(view: View, taken: list[Range], limits: Limits, report: Report) -> It
         for found in sweep.run(start, stop):
             covered.append((found.offset, found.offset + found.size))
             yield found
-    for candidates, read in ((sweep.cubins, _cubin), (sweep.texts, _ptx)):
-        for start, stop in _within(candidates, gaps(covered, view.size)):
-            result = read(view, start, stop, limits, report)
-            if result is not None and not _overlaps(covered[-1], result):
-                covered.append((result.offset, result.offset + result.size))
-                yield result
+    for found in _cubins(view, sweep.cubins, gaps(covered, view.size), limits, report):
+        covered.append((found.offset, found.offset + found.size))
+        yield found
+    yield from _texts(view, sweep.texts, gaps(covered, view.size), limits, report)
 
 
 def gaps(taken: list[Range], size: int) -> list[Range]:
@@ -170,16 +168,8 @@ class _Sweep:
         self._left -= 1
         if self._left == 0:
             allowed = self._limits.containers
-            self._report(
-                LimitExceededError(
-                    f"{allowed} finds outside the named sections; the rest was not searched",
-                    limit="containers",
-                    allowed=allowed,
-                    actual=allowed,
-                    offset=offset,
-                    location=self._view.name,
-                )
-            )
+            what = "finds outside the named sections"
+            self._report(_too_many(what, allowed, offset, self._view, "containers"))
 
 
 def _within(offsets: list[int], free: list[Range]) -> Iterator[Range]:
@@ -193,53 +183,78 @@ def _within(offsets: list[int], free: list[Range]) -> Iterator[Range]:
             yield offset, stop
 
 
-def _overlaps(last: Range, found: Found) -> bool:
-    return last[0] <= found.offset < last[1]
-
-
-def _cubin(view: View, offset: int, stop: int, limits: Limits, report: Report) -> Found | None:
+def _cubins(
+    view: View, offsets: list[int], free: list[Range], limits: Limits, report: Report
+) -> Iterator[Found]:
+    """Read the cubins among the candidates that lie in free ranges."""
     from fatbin.format.cubin import is_cubin, read_cubin_head  # noqa: PLC0415 - few files have any
 
-    if not is_cubin(view.peek(offset, 20)):
-        return None
-    try:
-        head = read_cubin_head(view.window(offset, stop - offset), limits)
-    except (FormatError, LimitExceededError) as exc:
-        exc.message = f"embedded cubin: {exc.message}"
-        report(exc)
-        return None
-    return Found(offset, head.size, head)
+    reached = damaged = 0
+    for offset, stop in _within(offsets, free):
+        if offset < reached or not is_cubin(view.peek(offset, 20)):
+            continue
+        try:
+            head = read_cubin_head(view.window(offset, stop - offset), limits)
+        except (FormatError, LimitExceededError) as exc:
+            exc.message = f"embedded cubin: {exc.message}"
+            report(exc)
+            damaged += 1
+            if damaged > limits.issues:  # each may have cost a section table
+                report(_too_many("damaged embedded cubins", limits.issues, offset, view))
+                return
+            continue
+        reached = offset + head.size
+        yield Found(offset, head.size, head)
 
 
-def _ptx(view: View, target: int, stop: int, limits: Limits, report: Report) -> Found | None:
-    from fatbin.format.ptx import find_ptx_head, read_ptx_head  # noqa: PLC0415 - few files have any
+def _texts(
+    view: View, targets: list[int], free: list[Range], limits: Limits, report: Report
+) -> Iterator[Found]:
+    """Read the PTX texts whose ``.target`` directives lie in free ranges."""
+    from fatbin.format.ptx import find_ptx_head  # noqa: PLC0415 - few files have any
 
-    # The text begins behind the last byte before .target that is not text; comments may come first.
-    before = max(0, target - _LEAD_BYTES)
-    lead = view.peek(before, target - before)
+    reached = 0
+    for target, stop in _within(targets, free):
+        if target < reached:
+            continue
+        # Only comments stand between .version and .target, so no other .target does.
+        before = max(reached, target - _LEAD_BYTES)
+        lead = view.peek(before, target - before)
+        version = lead.rfind(_VERSION)
+        reached = target + 1
+        head = None
+        if version >= 0:
+            head = find_ptx_head(lead[version:] + view.peek(target, _HEAD_BYTES))
+        if head is None:
+            continue
+        start = _text_start(view, before, before + version)
+        ending = re.compile(_ENDS_TEXT).search(view.buffer, view.start + target, view.start + stop)
+        end = ending.start() - view.start if ending else stop
+        if end - start > limits.text_bytes:
+            report(_too_many("bytes of PTX text", limits.text_bytes, start, view, "text_bytes"))
+        reached = end
+        yield Found(start, end - start, head)
+
+
+def _text_start(view: View, before: int, version: int) -> int:
+    """Return where a PTX text begins whose ``.version`` is known: comments may come first."""
+    from fatbin.format.ptx import read_ptx_head  # noqa: PLC0415 - few files have any
+
+    lead = view.peek(before, version - before)
     ends = [match.end() for match in re.finditer(_ENDS_TEXT, lead)]
     start = before + (ends[-1] if ends else 0)
-    head = read_ptx_head(view.peek(start, target - start + _HEAD_BYTES))
-    if head is None:  # other text stands before it
-        version = lead.rfind(_VERSION, start - before)
-        if version < 0:
-            return None
-        start = before + version
-        head = find_ptx_head(view.peek(start, target - start + _HEAD_BYTES))
-        if head is None:
-            return None
-    ending = re.compile(_ENDS_TEXT).search(view.buffer, view.start + target, view.start + stop)
-    end = ending.start() - view.start if ending else stop
-    if end - start > limits.text_bytes:
-        report(
-            LimitExceededError(
-                f"PTX text of {end - start} bytes is larger than the limit of "
-                f"{limits.text_bytes} bytes",
-                limit="text_bytes",
-                allowed=limits.text_bytes,
-                actual=end - start,
-                offset=start,
-                location=view.name,
-            )
-        )
-    return Found(start, end - start, head)
+    text = view.peek(start, version - start + _HEAD_BYTES)
+    return start if read_ptx_head(text) is not None else version
+
+
+def _too_many(
+    what: str, allowed: int, offset: int, view: View, limit: str = "issues"
+) -> LimitExceededError:
+    return LimitExceededError(
+        f"more than {allowed} {what}; the rest was not read",
+        limit=limit,
+        allowed=allowed,
+        actual=allowed + 1,
+        offset=offset,
+        location=view.name,
+    )

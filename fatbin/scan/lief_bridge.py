@@ -107,7 +107,7 @@ def elf_dynamic(data: bytes) -> ElfDynamic | None:
         config.parse_symtab_symbols = False
         config.parse_symbol_versions = False
         config.parse_overlay = False
-        return lief.ELF.parse(list(data), config)
+        return lief.ELF.parse(data, config)
 
     binary = _quietly(parse)
     if binary is None:

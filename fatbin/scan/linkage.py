@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from fatbin.errors import FormatError, LimitExceededError
+from fatbin.errors import FormatError, LimitExceededError, MissingDependencyError
 from fatbin.format.elf import PT_DYNAMIC, PT_LOAD, PT_NOTE, read_elf_header, read_segments
 from fatbin.format.layouts import (
     ELF32_DYNAMIC,
@@ -223,5 +223,5 @@ def _search(view: View, host: Host, pattern: re.Pattern[bytes]) -> re.Match[byte
     return None
 
 
-LINKAGE_ERRORS = (FormatError, LimitExceededError)
-"""What :func:`read_linkage` raises on damaged files."""
+LINKAGE_ERRORS = (FormatError, LimitExceededError, MissingDependencyError)
+"""What :func:`read_linkage` raises; device code can be read all the same."""

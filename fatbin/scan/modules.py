@@ -53,6 +53,9 @@ def host_modules(view: View, host: Host, limits: Limits, report: Report) -> Iter
     for section in host.sections:
         place = PLACES.get(section.name)
         if place is not None and section.size:
+            if _overlaps(section, taken):
+                report(_overlap(view, section))
+                continue
             window = view.window(section.offset, section.size)
             for container in walk(window, limits=limits, report=report):
                 yield container_module(
@@ -70,6 +73,21 @@ def host_modules(view: View, host: Host, limits: Limits, report: Report) -> Iter
             )
         else:
             yield bare_module(found, Place.EMBEDDED, name)
+
+
+def _overlaps(section: HostSection, taken: list[tuple[int, int]]) -> bool:
+    stop = section.offset + section.size
+    return any(section.offset < end and start < stop for start, end in taken)
+
+
+def _overlap(view: View, section: HostSection) -> FormatError:
+    return FormatError(
+        f"section {section.name} of {section.size} bytes at {section.offset:#x} overlaps one that "
+        "was read before; not read again",
+        offset=section.offset,
+        field="offset",
+        location=view.name,
+    )
 
 
 def container_module(

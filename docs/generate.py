@@ -1,0 +1,259 @@
+"""Rewrite the generated blocks of the documentation: ``python docs/generate.py [--check]``.
+
+A block stands between ``<!-- what: argument -->`` and ``<!-- end -->``. Its text comes from the
+code: layouts from the schema, reference entries from signatures and docstrings, help and examples
+from the command line itself. With ``--check`` nothing is written; the exit code is 1 when a page is
+stale, and its name is printed.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import fatbin
+from fatbin.format.schema import LAYOUTS, markdown_table
+from fatbin.kinds import flag_names, kind_label
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+_BLOCK = re.compile(r"(<!-- (\w+): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+_SECTION = re.compile(r"^(Args|Attributes|Raises|Returns):\n((?:    .*\n?|\n)+)", re.MULTILINE)
+_ITEM = re.compile(r"^([\w.]+): ")
+_SECTION_TITLES = {"Args": "Arguments", "Attributes": "Attributes", "Raises": "Raises"}
+_JSON_TYPES = {
+    "str": "string",
+    "int": "integer",
+    "bool": "true or false",
+    "bool | None": "true, false or null",
+    "str | None": "string or null",
+    "Architecture | None": "string or null",
+    "Linkage | None": "object or null",
+    "Place": "string",
+    "Compression": "string",
+    "tuple[str, ...]": "list of strings",
+}
+
+Class = ast.ClassDef
+Definition = ast.ClassDef | ast.FunctionDef
+
+
+# What the source says -----------------------------------------------------------------------------
+
+
+def find(name: str) -> Definition:
+    """Return the syntax tree of a public class or function."""
+    home = importlib.import_module(getattr(fatbin, name).__module__)
+    for node in ast.parse(inspect.getsource(home)).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
+            return node
+    raise LookupError(name)
+
+
+def values(body: list[ast.stmt]) -> Iterator[tuple[str, ast.expr, str]]:
+    """Yield ``(name, value, docstring)`` of each assignment of a body to an upper-case name."""
+    for node, after in zip(body, [*body[1:], ast.Pass()], strict=True):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            documented = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            text = str(after.value.value) if documented else ""  # type: ignore[attr-defined]
+            if name.isupper():
+                yield name, node.value, prose(text)
+
+
+def prose(text: str) -> str:
+    """Return docstring text as Markdown: roles and double backticks become code."""
+    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text)
+    return text.replace("``", "`").strip()
+
+
+def items(text: str) -> Iterator[tuple[str, str]]:
+    """Yield ``(name, meaning)`` of an Args, Attributes or Raises section."""
+    for part in re.split(r"\n(?=\S)", inspect.cleandoc("\n" + text).strip()):
+        line = " ".join(part.split())
+        match = _ITEM.match(line)
+        yield (match[1], prose(line[match.end() :])) if match else ("", prose(line))
+
+
+def split(node: Definition) -> tuple[str, dict[str, str]]:
+    """Return the text of a docstring and its sections by name."""
+    text = (ast.get_docstring(node) or "") + "\n"
+    sections = dict(_SECTION.findall(text))
+    return prose(_SECTION.sub("", text)), sections
+
+
+def fields(node: Class) -> list[ast.AnnAssign]:
+    """Return the annotated fields of a record, in order."""
+    return [n for n in node.body if isinstance(n, ast.AnnAssign)]
+
+
+# Blocks -------------------------------------------------------------------------------------------
+
+
+def layout(name: str) -> str:
+    """Return the table of one layout of the schema."""
+    return markdown_table(LAYOUTS[name])
+
+
+def words(name: str) -> str:
+    """Return the table of an enumeration's members."""
+    node = find(name)
+    head, cells = {
+        "EntryKind": ("| number | member | word |", lambda n: (f"{n}", kind_label(n))),
+        "EntryFlags": ("| bit | member | word |", lambda n: (f"`{n:#x}`", flag_names(n)[0])),
+    }.get(name, ("| word | member |", lambda word: (f"`{word}`",)))
+    rows = [head + " note |", "|---" * (head.count("|")) + "|"]
+    for member, value, note in values(node.body):
+        first, *rest = cells(ast.literal_eval(value))
+        rows.append("| " + " | ".join((first, f"`{member}`", *rest, note)) + " |")
+    return "\n".join(rows)
+
+
+def record(name: str) -> str:
+    """Return the table of a record's keys in JSON."""
+    node = find(name)
+    assert isinstance(node, ast.ClassDef)  # noqa: S101
+    meanings = dict(items(split(node)[1]["Attributes"]))
+    rows = ["| key | type | meaning |", "|---|---|---|"]
+    for field in fields(node):
+        key, kind = ast.unparse(field.target), ast.unparse(field.annotation)
+        listed = re.fullmatch(r"tuple\[([A-Z]\w+), \.\.\.\]", kind)
+        kind = f"list of [{listed[1]}](#{listed[1].lower()})" if listed else _JSON_TYPES[kind]
+        rows.append(f"| `{key}` | {kind} | {meanings[key]} |")
+    return "\n".join(rows)
+
+
+def exits(module: str) -> str:
+    """Return the table of exit codes."""
+    tree = ast.parse(inspect.getsource(importlib.import_module(module)))
+    rows = [
+        f"| {ast.literal_eval(value)} | `{name}` | {note} |"
+        for name, value, note in values(tree.body)
+    ]
+    return "\n".join(["| code | name | meaning |", "|---|---|---|", *rows])
+
+
+def output(command: str) -> str:
+    """Return a command and what it prints, as a console block."""
+    arguments = command.split()[1:]
+    done = subprocess.run(  # noqa: S603 - this project's own command
+        [sys.executable, "-m", "fatbin", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "100"},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return f"```console\n$ {command}\n{done.stdout}```"
+
+
+def api(name: str) -> str:
+    """Return the reference entry of a public name."""
+    node = find(name)
+    lines: list[str] = []
+    if isinstance(node, ast.FunctionDef):
+        lines += ["```text", signature(node, f"fatbin.{name}"), "```", "", *described(node)]
+        return "\n".join(lines).strip()
+    bases = ", ".join(ast.unparse(base) for base in node.bases)
+    lines += [f"*class, {bases}*" if bases else "*class*", "", *described(node)]
+    constructor = [
+        f"{ast.unparse(f.target)}: {ast.unparse(f.annotation)}"
+        + (f" = {ast.unparse(f.value)}" if f.value else "")
+        for f in fields(node)
+    ]
+    if bases == "Record":
+        lines += ["```text", wrapped(f"fatbin.{name}", constructor, ""), "```", ""]
+    if "Enum" in bases or bases == "IntFlag":
+        lines += [words(name), ""]
+    for member in node.body:
+        if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
+            lines += [f"**`{name}.{member.name}`**", ""]
+            decorators = {ast.unparse(d) for d in member.decorator_list}
+            if "property" in decorators:
+                kind = ast.unparse(member.returns) if member.returns else ""
+                lines += [f"*property, {kind}*", ""]
+            else:
+                prefix = "classmethod " if "classmethod" in decorators else ""
+                lines += ["```text", prefix + signature(member, member.name), "```", ""]
+            lines += described(member)
+    return "\n".join(lines).strip()
+
+
+def signature(node: ast.FunctionDef, name: str) -> str:
+    """Return a function's signature, wrapped when it is long."""
+    node.args.args = [a for a in node.args.args if a.arg not in {"self", "cls"}]
+    listed = [part for part in re.split(r", (?![^\[(]*[\])])", ast.unparse(node.args)) if part]
+    return wrapped(name, listed, f" -> {ast.unparse(node.returns)}" if node.returns else "")
+
+
+def wrapped(name: str, arguments: list[str], after: str) -> str:
+    """Return a call on one line, or one line an argument when that is too long."""
+    line = f"{name}({', '.join(arguments)}){after}"
+    if len(line) <= 96:  # noqa: PLR2004 - what a page shows without scrolling
+        return line
+    return "\n".join([f"{name}(", *(f"    {argument}," for argument in arguments), f"){after}"])
+
+
+def described(node: Definition) -> list[str]:
+    """Return a docstring as Markdown lines."""
+    text, sections = split(node)
+    lines = [text, ""] if text else []
+    for name, content in sections.items():
+        if name == "Returns":
+            lines += [f"Returns: {prose(' '.join(content.split()))}", ""]
+            continue
+        lines += [f"{_SECTION_TITLES[name]}:", ""]
+        lines += [f"- `{item}`: {meaning}" for item, meaning in items(content)] + [""]
+    return lines
+
+
+GENERATORS: dict[str, Callable[[str], str]] = {
+    "api": api,
+    "exits": exits,
+    "layout": layout,
+    "output": output,
+    "record": record,
+    "words": words,
+}
+
+
+def rewrite(text: str) -> str:
+    """Return a page with its generated blocks as the code has them now."""
+    return _BLOCK.sub(lambda m: f"{m[1]}{GENERATORS[m[2]](m[3])}\n{m[4]}", text)
+
+
+def stale() -> list[str]:
+    """Return the names of the pages whose generated blocks are not current."""
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        if text != rewrite(text):
+            found.append(page.relative_to(ROOT).as_posix())
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Rewrite the pages, or say which are stale."""
+    pages = stale()
+    for name in pages:
+        if "--check" in arguments:
+            print(f"{name} is stale; run: python docs/generate.py")
+        else:
+            page = ROOT / name
+            page.write_text(rewrite(page.read_text(encoding="utf-8")), encoding="utf-8")
+            print(f"{name} rewritten")
+    return 1 if pages and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

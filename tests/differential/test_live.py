@@ -1,0 +1,63 @@
+"""The listings that the manifest remembers, against the cuobjdump of the wheel, run now."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import FIXTURES, manifest, require
+
+_OPTIONS = {
+    "lelf_all": ("-all", "-lelf"),
+    "lelf": ("-lelf",),
+    "lptx": ("-lptx",),
+    "dump": (),
+}
+
+
+@lru_cache(maxsize=1)
+def _find() -> Path | None:
+    """Return cuobjdump of the wheel ``nvidia-cuda-cuobjdump``."""
+    try:
+        installed = files("nvidia-cuda-cuobjdump") or []
+    except PackageNotFoundError:
+        return None
+    for file in installed:
+        path = Path(str(file.locate()))
+        if path.name == "cuobjdump" and path.is_file():
+            return path
+    return None
+
+
+@pytest.fixture(scope="module")
+def cuobjdump() -> Path:
+    path = _find()
+    if path is None:
+        require("cuobjdump", "the wheel nvidia-cuda-cuobjdump is not installed")
+    return path
+
+
+def _run(cuobjdump: Path, options: tuple[str, ...], name: str) -> tuple[int, list[str]]:
+    done = subprocess.run(
+        [cuobjdump, *options, name],
+        cwd=FIXTURES,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        check=False,
+        timeout=60,
+    )
+    # Members are named with the folder they were found in; the manifest leaves the folder out.
+    printed = done.stdout.decode().replace(f"member {FIXTURES}{os.sep}", "member ")
+    return done.returncode, [line for line in printed.splitlines() if line]
+
+
+@pytest.mark.parametrize("row", manifest(), ids=lambda row: str(row["file"]))
+def test_the_manifest_says_what_cuobjdump_prints(cuobjdump: Path, row: dict[str, Any]) -> None:
+    for key, options in _OPTIONS.items():
+        cached = row["cuobjdump"][key]
+        assert _run(cuobjdump, options, row["file"]) == (cached["rc"], cached["stdout"]), key
