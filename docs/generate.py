@@ -97,6 +97,11 @@ def fields(node: Class) -> list[ast.AnnAssign]:
     return [n for n in node.body if isinstance(n, ast.AnnAssign)]
 
 
+def method(node: Class, name: str) -> ast.FunctionDef:
+    """Return a method of a class."""
+    return next(n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == name)
+
+
 # Blocks -------------------------------------------------------------------------------------------
 
 
@@ -129,7 +134,8 @@ def record(name: str) -> str:
         key, kind = ast.unparse(field.target), ast.unparse(field.annotation)
         listed = re.fullmatch(r"tuple\[([A-Z]\w+), \.\.\.\]", kind)
         kind = f"list of [{listed[1]}](#{listed[1].lower()})" if listed else _JSON_TYPES[kind]
-        rows.append(f"| `{key}` | {kind} | {meanings[key]} |")
+        meaning = re.sub(r"\bNone\b", "null", meanings[key]).replace("False", "false")
+        rows.append(f"| `{key}` | {kind} | {meaning} |")
     return "\n".join(rows)
 
 
@@ -173,6 +179,8 @@ def api(name: str) -> str:
     ]
     if bases == "Record":
         lines += ["```text", wrapped(f"fatbin.{name}", constructor, ""), "```", ""]
+    if bases == "Value":
+        lines += ["```text", signature(method(node, "__init__"), f"fatbin.{name}"), "```", ""]
     if "Enum" in bases or bases == "IntFlag":
         lines += [words(name), ""]
     for member in node.body:
@@ -193,6 +201,7 @@ def signature(node: ast.FunctionDef, name: str) -> str:
     """Return a function's signature, wrapped when it is long."""
     node.args.args = [a for a in node.args.args if a.arg not in {"self", "cls"}]
     listed = [part for part in re.split(r", (?![^\[(]*[\])])", ast.unparse(node.args)) if part]
+    listed = [re.sub(r"^(\w+: [^=]+)=", r"\1 = ", part) for part in listed]
     return wrapped(name, listed, f" -> {ast.unparse(node.returns)}" if node.returns else "")
 
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from fatbin.inventory import Entry, Inventory, Issue, Library, Linkage, Module
     from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
     from fatbin.limits import Limits
-    from fatbin.scan.opened import OpenContainer, OpenEntry, OpenFile, open  # noqa: A004
-    from fatbin.scan.scanner import scan, scan_bytes
+    from fatbin.scanning.opened import OpenContainer, OpenEntry, OpenFile, open  # noqa: A004
+    from fatbin.scanning.scanner import scan, scan_bytes
 
 _HOMES = {
     "fatbin.arch": ("Architecture", "ComputeCapability"),
@@ -58,8 +58,8 @@ _HOMES = {
     "fatbin.inventory": ("Entry", "Inventory", "Issue", "Library", "Linkage", "Module"),
     "fatbin.kinds": ("Compression", "EntryFlags", "EntryKind", "Place"),
     "fatbin.limits": ("Limits",),
-    "fatbin.scan.opened": ("OpenContainer", "OpenEntry", "OpenFile", "open"),
-    "fatbin.scan.scanner": ("scan", "scan_bytes"),
+    "fatbin.scanning.opened": ("OpenContainer", "OpenEntry", "OpenFile", "open"),
+    "fatbin.scanning.scanner": ("scan", "scan_bytes"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

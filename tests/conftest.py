@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -11,3 +12,8 @@ settings.register_profile("dev", max_examples=50, **_COMMON)  # type: ignore[arg
 settings.register_profile("ci", max_examples=200, derandomize=True, **_COMMON)  # type: ignore[arg-type]
 settings.register_profile("nightly", max_examples=5000, **_COMMON)  # type: ignore[arg-type]
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the switch that rewrites expected documents; a person reads the diff."""
+    parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden")

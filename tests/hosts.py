@@ -57,9 +57,7 @@ def elf(
             body += data
     body += bytes(-len(body) % 8)
     shoff = len(body) if table else 0
-    ident = ELF_IDENT.struct.pack(
-        0x464C457F, bits // 32, 1, 1, 0, 0, bytes(7), kind, machine, 1
-    )
+    ident = ELF_IDENT.struct.pack(0x464C457F, bits // 32, 1, 1, 0, 0, bytes(7), kind, machine, 1)
     header = header_layout.struct.pack(
         0, 0, shoff, 0, ELF_IDENT.size + header_layout.size, 0, 0,
         section_layout.size if table else 0,

@@ -77,7 +77,7 @@ def test_a_changed_block_is_stale() -> None:
     ("page", "kind", "names"),
     [
         ("format.md", "layout", sorted(LAYOUTS)),
-        ("format.md", "words", ["EntryFlags", "EntryKind"]),
+        ("format.md", "words", ["Compression", "EntryFlags", "EntryKind"]),
         ("api.md", "api", sorted(set(fatbin.__all__) - {"__version__"})),
         ("inventory.md", "record", ["Entry", "Inventory", "Issue", "Library", "Linkage", "Module"]),
         ("inventory.md", "words", ["Compression", "Place"]),
@@ -181,6 +181,12 @@ def _snippets() -> list[tuple[str, str, str]]:
     ]
 
 
+def _matches(shown: str, printed: str) -> bool:
+    """Compare; `` ...`` at the end of a shown line stands for the rest, the words of a library."""
+    pattern = r" .*\n".join(re.escape(part) for part in shown.split(" ...\n"))
+    return re.fullmatch(pattern, printed) is not None
+
+
 @pytest.mark.parametrize("block", [pytest.param(body, id=name) for name, body in _console_blocks()])
 def test_console_blocks_print_what_they_show(block: str) -> None:
     exit_code = 0
@@ -194,7 +200,7 @@ def test_console_blocks_print_what_they_show(block: str) -> None:
         assert program in {"fatbin", "python"}, f"cannot be executed: {line}"
         done = _run(*(["-m", "fatbin"] if program == "fatbin" else []), *arguments)
         exit_code = done.returncode
-        assert done.stdout + done.stderr == shown, line
+        assert _matches(shown, done.stdout + done.stderr), line
 
 
 @pytest.mark.parametrize(

@@ -163,9 +163,12 @@ def _keep_straddling_entry(view: View, raw: list[tuple[int, ...]], reached: int)
     """Keep an entry that is whole in the file though the container is declared too short for it."""
     if reached + ENTRY_SIZE > view.stop:
         return reached
-    fields = ENTRY_HEADER.unpack_from(view.buffer, reached)
-    following = reached + fields[2] + fields[3]
-    if fields[1] != ENTRY_VERSION or fields[2] < ENTRY_SIZE or following > view.stop:
+    fields = _unpack_entry(view.buffer, reached)
+    header_size = fields[2]
+    following = reached + header_size + fields[3]
+    if fields[1] != ENTRY_VERSION or header_size < ENTRY_SIZE or header_size & 7:
+        return reached
+    if following > view.stop:
         return reached
     raw.append(fields)
     return int(following)

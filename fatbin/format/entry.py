@@ -12,10 +12,11 @@ from fatbin.errors import (
     LimitExceededError,
     SizeMismatchError,
     TruncatedError,
+    UnsupportedVersionError,
     raise_error,
 )
 from fatbin.format.layouts import ENTRY_HEADER, GROUP_HEADER, GROUP_MEMBER, OPTIONS_RECORD
-from fatbin.kinds import SASS_KINDS, Compression, EntryKind, compression_of
+from fatbin.kinds import SASS_KINDS, Compression, EntryFlags, EntryKind, compression_of
 from fatbin.limits import DEFAULT_LIMITS
 
 TYPE_CHECKING = False
@@ -107,13 +108,25 @@ def read_payload(
     ``view`` must be one whose offsets are the library's.
 
     Raises:
-        FormatError: the payload is not inside the file or does not inflate to its declared size.
+        FormatError: the payload is not inside the file or does not inflate to its declared size;
+            UnsupportedVersionError for obfuscated LTO-IR.
         LimitExceededError: larger than ``limits`` allow.
         MissingDependencyError: LZ4 or zstd without cramjam.
     """
     from fatbin.format.codec import decompress  # noqa: PLC0415 - a header walk needs no codec
 
     compression = compression_of(header.flags)
+    if header.flags & EntryFlags.OBFUSCATED:
+        msg = "payload is obfuscated LTO-IR, whose scheme is not public; it cannot be inflated"
+        raise UnsupportedVersionError(
+            msg,
+            offset=header.offset,
+            field="flags",
+            expected=f"bit {int(EntryFlags.OBFUSCATED):#x} clear",
+            found=hex(header.flags),
+            location=view.name,
+            hint="nvcc and nvFatbin store LTO-IR plain when compression is off",
+        )
     check_entry(view, header, limits, raise_error)
     if compression is Compression.NONE:
         return view.read(header.payload_offset, header.padded_size, "payload", limits.image_bytes)

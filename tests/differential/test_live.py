@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
@@ -20,26 +19,15 @@ _OPTIONS = {
 }
 
 
-@lru_cache(maxsize=1)
-def _find() -> Path | None:
+@pytest.fixture(scope="module")
+def cuobjdump() -> Path:
     """Return cuobjdump of the wheel ``nvidia-cuda-cuobjdump``."""
     try:
         installed = files("nvidia-cuda-cuobjdump") or []
     except PackageNotFoundError:
-        return None
-    for file in installed:
-        path = Path(str(file.locate()))
-        if path.name == "cuobjdump" and path.is_file():
-            return path
-    return None
-
-
-@pytest.fixture(scope="module")
-def cuobjdump() -> Path:
-    path = _find()
-    if path is None:
-        require("cuobjdump", "the wheel nvidia-cuda-cuobjdump is not installed")
-    return path
+        installed = []
+    paths = [Path(str(file.locate())) for file in installed if file.name == "cuobjdump"]
+    return paths[0] if paths else require("cuobjdump", "nvidia-cuda-cuobjdump is not installed")
 
 
 def _run(cuobjdump: Path, options: tuple[str, ...], name: str) -> tuple[int, list[str]]:

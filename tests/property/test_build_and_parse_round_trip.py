@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import containers, specs
 
+from fatbin.errors import raise_error
 from fatbin.format.build import EntrySpec, build, read_specs
 from fatbin.format.container import walk
 from fatbin.format.entry import read_payload, unfold
-from fatbin.errors import raise_error
 from fatbin.format.view import View
 from fatbin.kinds import COMPRESSION_MASK, EntryKind
 from fatbin.limits import Limits
@@ -62,7 +62,5 @@ def _comparable(spec: EntrySpec) -> EntrySpec:
     payload = spec.payload
     if not spec.flags & COMPRESSION_MASK:
         payload += bytes(-len(payload) % 8)
-    members = tuple(
-        member._replace(payload=bytes(len(member.payload))) for member in spec.members
-    )
+    members = tuple(member._replace(payload=bytes(len(member.payload))) for member in spec.members)
     return spec._replace(payload=payload, members=members)

@@ -33,13 +33,15 @@ def test_garbage_is_an_error_or_has_the_declared_size(
     try:
         result = decompress(data, compression, size, limits=LOOSE)
     except FormatError as exc:
-        assert exc.field == "uncompressed_size"  # noqa: PT017 - both ways out are right
+        assert exc.field == "uncompressed_size"
         return
     assert len(result) == size
 
 
 @given(st.binary(min_size=50, max_size=1000), compressions, st.data())
-def test_a_cut_stream_is_an_error(data: bytes, compression: Compression, draw: st.DataObject) -> None:
+def test_a_cut_stream_is_an_error(
+    data: bytes, compression: Compression, draw: st.DataObject
+) -> None:
     stream = compress(data, compression)
     cut = draw.draw(st.integers(0, len(stream) - 1))
     with pytest.raises(DecompressionError):

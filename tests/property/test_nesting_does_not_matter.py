@@ -60,7 +60,11 @@ def test_embedded(wanted: list[list[EntrySpec]], filler: bytes, shift: int) -> N
     blob = b"".join(build(entries) for entries in wanted) or build([])
     bare = facts(fatbin.scan_bytes(blob, limits=LIMITS))
     data = bytes(shift) + filler + blob
-    for host in (elf(Section(".rodata", data)), pe(Section(".rdata", data)), elf(Section("x", data), table=False)):
+    for host in (
+        elf(Section(".rodata", data)),
+        pe(Section(".rdata", data)),
+        elf(Section("x", data), table=False),
+    ):
         found = fatbin.scan_bytes(host, limits=LIMITS)
         assert facts(found) == bare
         assert {entry.place for entry in found.entries} <= {fatbin.Place.EMBEDDED}

@@ -12,7 +12,9 @@ from fatbin.format.layout import Layout
 
 @pytest.mark.parametrize("name", schema.LAYOUTS)
 @given(data=st.data())
-def test_construct_and_struct_read_the_same_and_write_it_back(name: str, data: st.DataObject) -> None:
+def test_construct_and_struct_read_the_same_and_write_it_back(
+    name: str, data: st.DataObject
+) -> None:
     declared = schema.LAYOUTS[name]
     hot: Layout = getattr(layouts, name)
     raw = data.draw(st.binary(min_size=hot.size, max_size=hot.size))

@@ -23,6 +23,7 @@ from fatbin.inventory import Entry, Module
 from fatbin.kinds import (
     VIRTUAL_KINDS,
     Compression,
+    EntryFlags,
     EntryKind,
     Place,
     compression_of,
@@ -30,8 +31,8 @@ from fatbin.kinds import (
     variant_of,
 )
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scan.embedded import Found, search
-from fatbin.scan.host import PLACES, WRAPPER_SECTIONS
+from fatbin.scanning.embedded import Found, search
+from fatbin.scanning.host import PLACES, WRAPPER_SECTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from fatbin.errors import Report
     from fatbin.format.view import View
     from fatbin.limits import Limits
-    from fatbin.scan.host import Host, HostSection
+    from fatbin.scanning.host import Host, HostSection
 
 WRAPPER_MAGIC = 0x466243B1
 
@@ -49,7 +50,7 @@ WRAPPER_MAGIC = 0x466243B1
 def host_modules(view: View, host: Host, limits: Limits, report: Report) -> Iterator[Module]:
     """Yield the modules of a host file: named sections first, then what the search finds."""
     wrappers = read_wrappers(view, host)
-    taken: list[tuple[int, int]] = []
+    taken = [(0, len(ELF_MAGIC))]  # the host's own magic
     for section in host.sections:
         place = PLACES.get(section.name)
         if place is not None and section.size:
@@ -279,10 +280,13 @@ def read_entry(view: View, entry: Entry, limits: Limits = DEFAULT_LIMITS) -> byt
 def verify_module(view: View, module: Module, limits: Limits, report: Report) -> None:
     """Inflate every payload and check its size and, of cubins, its magic; errors go to ``report``.
 
+    Obfuscated LTO-IR is passed over.
     One payload is in memory at a time. A group is inflated once and its images are cut out of it.
     """
     group: bytes | bytearray = b""
     for entry in module.entries:
+        if entry.flags & EntryFlags.OBFUSCATED:
+            continue  # nobody outside NVIDIA can tell what it should be
         try:
             if entry.group >= 0:
                 data = group[entry.image_offset : entry.image_offset + entry.size]

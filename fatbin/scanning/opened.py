@@ -6,8 +6,8 @@ from contextlib import ExitStack
 
 from fatbin.inventory import Issue
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scan.modules import read_entry
-from fatbin.scan.scanner import Part, open_parts, part_modules, read_host
+from fatbin.scanning.modules import read_entry
+from fatbin.scanning.scanner import Part, open_parts, part_modules, read_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class OpenEntry:
         format does not store.
 
         Raises:
-            FormatError: it does not inflate to exactly the declared size, or is cut off.
+            FormatError: it does not inflate to exactly the declared size, or is cut off;
+                UnsupportedVersionError for obfuscated LTO-IR.
             LimitExceededError: larger than the limits allow.
             MissingDependencyError: LZ4 or zstd without cramjam.
         """

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fatbin.errors import TruncatedError
-from fatbin.scan import lief_bridge
-from fatbin.scan.coff import CODE, MACHINES, NO_BYTES
-from fatbin.scan.host import Host, HostSection, clipped
+from fatbin.scanning import lief_bridge
+from fatbin.scanning.coff import CODE, MACHINES, NO_BYTES
+from fatbin.scanning.host import Host, HostSection, clipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -21,15 +21,15 @@ from fatbin.format.layouts import (
     NOTE_HEADER,
 )
 from fatbin.inventory import Linkage
-from fatbin.scan import lief_bridge
-from fatbin.scan.pe import header_bytes
+from fatbin.scanning import lief_bridge
+from fatbin.scanning.pe import header_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fatbin.format.elf import ElfHeader, ElfSegment
     from fatbin.format.view import View
     from fatbin.limits import Limits
-    from fatbin.scan.host import Host
+    from fatbin.scanning.host import Host
 
 _DT_STRTAB = 5
 _DT_STRSZ = 10

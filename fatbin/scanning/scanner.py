@@ -14,15 +14,15 @@ from fatbin.format.ptx import read_ptx_head
 from fatbin.inventory import Entry, Inventory, Issue, Library, Module
 from fatbin.kinds import Place
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scan.elf import read_elf_host
-from fatbin.scan.embedded import Found
-from fatbin.scan.modules import (
+from fatbin.scanning.elf import read_elf_host
+from fatbin.scanning.embedded import Found
+from fatbin.scanning.modules import (
     bare_module,
     container_module,
     host_modules,
     verify_module,
 )
-from fatbin.scan.source import open_view
+from fatbin.scanning.source import open_view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fatbin.format.view import View
     from fatbin.inventory import Linkage
     from fatbin.limits import Limits
-    from fatbin.scan.host import Host
+    from fatbin.scanning.host import Host
 
 _HEAD_BYTES = 65536
 ARCHIVE_MAGIC = b"!<arch>\n"
@@ -175,7 +175,7 @@ def identify(view: View) -> str:  # noqa: PLR0911 - one answer a format
         return "ltoir"
     if head[:2] == b"MZ":
         return "pe"
-    from fatbin.scan.coff import is_coff  # noqa: PLC0415 - only here and for objects
+    from fatbin.scanning.coff import is_coff  # noqa: PLC0415 - only here and for objects
 
     if is_coff(view):
         return "coff"
@@ -211,7 +211,7 @@ def _parts(view: View, form: str, limits: Limits, report: Report) -> Iterator[Pa
     if form != "archive":
         yield Part(view, form)
         return
-    from fatbin.scan.archives import read_members  # noqa: PLC0415 - only archives need it
+    from fatbin.scanning.archives import read_members  # noqa: PLC0415 - only archives need it
 
     for member in read_members(view, limits, report):
         name = f"{view.name}::{member.name}"
@@ -276,11 +276,11 @@ def read_host(part: Part, limits: Limits, report: Report) -> Host | None:
     if part.format == "elf":
         return read_elf_host(part.view, limits, report)
     if part.format == "coff":
-        from fatbin.scan.coff import read_coff_host  # noqa: PLC0415 - only objects need it
+        from fatbin.scanning.coff import read_coff_host  # noqa: PLC0415 - only objects need it
 
         return read_coff_host(part.view, limits, report)
     if part.format == "pe":
-        from fatbin.scan.pe import read_pe_host  # noqa: PLC0415 - only PE files need LIEF
+        from fatbin.scanning.pe import read_pe_host  # noqa: PLC0415 - only PE files need LIEF
 
         return read_pe_host(part.view, report)
     return None
@@ -312,7 +312,7 @@ def part_modules(part: Part, host: Host | None, limits: Limits, report: Report) 
 def _linkage(view: View, host: Host, limits: Limits, report: Report) -> Linkage | None:
     if not host.linked:
         return None
-    from fatbin.scan.linkage import LINKAGE_ERRORS, read_linkage  # noqa: PLC0415 - needs LIEF
+    from fatbin.scanning.linkage import LINKAGE_ERRORS, read_linkage  # noqa: PLC0415 - needs LIEF
 
     try:
         return read_linkage(view, host, limits)

@@ -13,7 +13,7 @@ from fatbin.format.elf import (
     read_sections,
     read_segments,
 )
-from fatbin.scan.host import PLACES, Host, HostSection, clipped
+from fatbin.scanning.host import PLACES, Host, HostSection, clipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

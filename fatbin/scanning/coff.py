@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fatbin.errors import TruncatedError
 from fatbin.format.layouts import COFF_HEADER, COFF_SECTION
-from fatbin.scan.host import Host, HostSection, clipped
+from fatbin.scanning.host import Host, HostSection, clipped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

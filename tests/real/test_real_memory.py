@@ -1,0 +1,53 @@
+"""Private memory of the command line on a library of 749 MB.
+
+Pages of the mapped file are the page cache's: they count for the resident size and cost nobody
+anything. What counts is anonymous memory. ``RssAnon`` of ``/proc/PID/status`` has no high-water
+mark of its own, so the child is asked often while it runs, and the largest answer is kept.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import corpus
+import expected
+import pytest
+from support import ROOT, require
+
+pytestmark = pytest.mark.real
+
+_MOST = 40_000
+"""Kilobytes above the interpreter's own."""
+
+
+def _peak(*arguments: str) -> int:
+    """Run Python and return the largest ``RssAnon`` seen, in kilobytes."""
+    child = subprocess.Popen(
+        [sys.executable, *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    status = Path(f"/proc/{child.pid}/status")
+    peak = 0
+    while child.poll() is None:
+        try:
+            lines = status.read_text().splitlines()
+        except (FileNotFoundError, ProcessLookupError):
+            break
+        sizes = [int(line.split()[1]) for line in lines if line.startswith("RssAnon:")]
+        peak = max(peak, *sizes) if sizes else peak
+        time.sleep(0.0005)
+    assert child.wait() == 0
+    return peak
+
+
+def test_listing_cublaslt_takes_little_private_memory() -> None:
+    if not Path("/proc/self/status").is_file():
+        require("proc", "no /proc to read the memory of a process from")
+    path = corpus.library(expected.CUBLASLT.wheel, expected.CUBLASLT.member)
+    bare = _peak("-c", "import time; time.sleep(0.2)")
+    listing = _peak("-m", "fatbin", "list", "--entries", str(path))
+    assert bare > 1_000
+    assert listing > bare
+    assert listing - bare < _MOST

@@ -1,0 +1,133 @@
+"""Device code as plain data."""
+
+from __future__ import annotations
+
+import pytest
+from hosts import Section, elf
+from support import FIXTURES
+
+import fatbin
+from fatbin.format.build import EntrySpec, build
+from fatbin.scanning import embedded
+
+BLOB = build([EntrySpec(kind=2, payload=b"\x7fELF" + bytes(60), arch=90)])
+CUBIN = (FIXTURES / "saxpy_90a.cubin").read_bytes()
+PTX = (FIXTURES / "saxpy_80.ptx").read_bytes()
+
+
+def found(data: bytes, limits: fatbin.Limits | None = None) -> list[tuple[str, str, int, int]]:
+    inventory = fatbin.scan_bytes(
+        elf(Section(".rodata", data, align=1)), "lib", limits=limits or fatbin.Limits()
+    )
+    base = elf(Section(".rodata", data, align=1)).index(data)
+    return [
+        (m.form, str(m.entries[0].arch), m.offset - base, m.size)
+        for m in inventory.libraries[0].modules
+    ]
+
+
+def test_containers_cubins_and_texts_side_by_side() -> None:
+    data = b"abc\0" + BLOB + b"\0xyz" + CUBIN + b"\0" + PTX + b"\0tail"
+    first = 4
+    second = first + len(BLOB) + 4
+    third = second + len(CUBIN) + 1
+    assert found(data) == [
+        ("container", "sm_90", first, len(BLOB)),
+        ("cubin", "sm_90a", second, len(CUBIN)),
+        ("ptx", "compute_80", third, len(PTX)),
+    ]
+
+
+@pytest.mark.parametrize("shift", [0, 1, 2, 3, 4, 7])
+@pytest.mark.parametrize("where", [-8, -4, -1, 0, 1])
+def test_finds_across_the_edges_of_windows(shift: int, where: int) -> None:
+    """Needles that begin in one window and end in the next are found once."""
+    for thing, form in ((BLOB, "container"), (CUBIN, "cubin"), (PTX + b"\0", "ptx")):
+        lead = bytes(embedded._WINDOW + where - 64 - shift)
+        for pad in (0, 16, 32, 48, 64):
+            got = found(lead + bytes(pad) + thing + bytes(100))
+            assert [form for form, *_ in got] == [form], (form, pad)
+
+
+def test_files_are_swept_as_bytes_are(tmp_path: object) -> None:
+    from pathlib import Path
+
+    path = Path(str(tmp_path)) / "lib.so"
+    data = elf(
+        Section(
+            ".rodata", bytes(100_001) + BLOB + bytes(50_000) + CUBIN + bytes(70_000) + PTX + b"\0"
+        )
+    )
+    path.write_bytes(data)
+    from_file = fatbin.scan(path, linkage=False).libraries[0]
+    from_bytes = fatbin.scan_bytes(data, str(path)).libraries[0]
+    assert from_file == from_bytes
+    assert [module.form for module in from_file.modules] == ["container", "cubin", "ptx"]
+
+
+def test_host_code_and_linker_tables_are_not_searched() -> None:
+    for section in (Section(".text", BLOB, executable=True), Section(".debug_info", BLOB)):
+        inventory = fatbin.scan_bytes(elf(section))
+        assert not inventory.libraries[0].modules
+        assert not inventory.all_issues
+
+
+def test_what_is_inside_a_find_is_not_found_again() -> None:
+    holder = build(
+        [EntrySpec(kind=2, payload=CUBIN, arch=90), EntrySpec(kind=1, payload=PTX + b"\0", arch=80)]
+    )
+    assert [form for form, *_ in found(b"x" + holder)] == ["container"]
+    debug = (FIXTURES / "debug_80.cubin").read_bytes()
+    assert b".target sm_80" in debug
+    assert [form for form, *_ in found(b"x" + debug)] == ["cubin"]
+
+
+def test_templates_of_code_generators_are_no_ptx() -> None:
+    for text in (
+        b".version %d.%d\n.target sm_%d\n",
+        b"use .target sm_80 here",
+        b".version 8.0\nfoo\n.target sm_80\n",
+    ):
+        assert found(text) == []
+
+
+def test_comments_before_an_embedded_text_belong_to_it() -> None:
+    text = b"// compiled by hand\n.version 8.0\n.target sm_80\n.address_size 64\n"
+    assert found(b"\0\0" + text + b"\0more") == [("ptx", "compute_80", 2, len(text))]
+    assert found(b"other text \n.version 8.0\n.target sm_80\n\0") == [("ptx", "compute_80", 12, 27)]
+
+
+def test_a_damaged_cubin_is_told_and_does_not_end_the_search() -> None:
+    broken = CUBIN[:40] + b"\xff" * 8 + CUBIN[48:]
+    inventory = fatbin.scan_bytes(elf(Section(".rodata", broken + CUBIN)), "lib")
+    assert [m.form for m in inventory.libraries[0].modules] == ["cubin"]
+    assert inventory.all_issues[0].message.startswith("embedded cubin: section header table")
+
+
+def test_limits_of_the_search() -> None:
+    data = elf(Section(".rodata", (BLOB + b"\1" * 8) * 20))
+    inventory = fatbin.scan_bytes(data, limits=fatbin.Limits(containers=5))
+    assert len(inventory.libraries[0].modules) == 5
+    assert inventory.all_issues[-1].code == "LimitExceeded"
+    long = b".version 8.0\n.target sm_80\n" + b"x" * 1000
+    inventory = fatbin.scan_bytes(
+        elf(Section(".rodata", long)), limits=fatbin.Limits(text_bytes=500)
+    )
+    assert inventory.all_issues[0].field == "text_bytes"
+    assert len(list(inventory.entries)) == 1
+
+
+def test_many_damaged_candidates_are_given_up_on() -> None:
+    head = b"\x7fELF\2\1\1\x41\x08" + bytes(7) + b"\2\0\xbe\0" + b"\xff" * 44
+    inventory = fatbin.scan_bytes(
+        elf(Section(".rodata", head * 200)), limits=fatbin.Limits(issues=20)
+    )
+    assert len(inventory.all_issues) == 21
+    assert "left out" in inventory.all_issues[-1].message
+
+
+def test_gaps() -> None:
+    assert embedded.gaps([], 10) == [(0, 10)]
+    assert embedded.gaps([(2, 4), (3, 6), (8, 10)], 10) == [(0, 2), (6, 8)]
+    assert embedded.gaps([(0, 10)], 10) == []
+    assert embedded.gaps([(5, 50)], 10) == [(0, 5)]
