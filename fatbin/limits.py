@@ -27,8 +27,8 @@ class Limits(Record):
 
     image_bytes: int = 1 << 30
     ratio: int = 1000
-    containers: int = 1_000_000
-    entries: int = 2_000_000
+    containers: int = 200_000
+    entries: int = 200_000
     issues: int = 1000
     members: int = 100_000
     text_bytes: int = 256 << 20

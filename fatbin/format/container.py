@@ -75,6 +75,8 @@ def walk(
     *,
     limits: Limits = DEFAULT_LIMITS,
     report: Report | None = None,
+    containers: int = 0,
+    entries: int = 0,
 ) -> Iterator[Container]:
     """Yield every container of a view that should hold nothing else but zero padding.
 
@@ -82,6 +84,8 @@ def walk(
         view: the bytes of a section or of a bare file.
         limits: how many containers and entries at the most.
         report: gets an error for each damaged place; without it the first error is raised.
+        containers: how many of the limit other sections of the library have used.
+        entries: likewise.
 
     Raises:
         FormatError: damage, when no ``report`` is given.
@@ -89,7 +93,7 @@ def walk(
     """
     report = report or raise_error
     buffer, start, last = view.buffer, view.start, view.size - HEADER_SIZE
-    position = containers = entries = 0
+    position = 0
     most_containers, most_entries = limits.containers, limits.entries
     while True:
         if position > last or not buffer[start + position]:  # mostly the next container is here
@@ -98,7 +102,7 @@ def walk(
                 if position < view.size:
                     report(_junk(view, position))
                 return
-        if containers == most_containers or entries > most_entries:
+        if containers >= most_containers or entries > most_entries:
             report(_too_many(view, position, limits, entries))
             return
         container, position = read_container(view, position, report)

@@ -182,19 +182,19 @@ def read_tail(view: View, header: EntryHeader, report: Report) -> Tail:
     compat = b""
     start = view.start + header.offset
     if name_length and _inside(
-        view, header, "name_offset", header.name_offset, name_length, report
+        view, header, "name_offset", 32, header.name_offset, name_length, report
     ):
         begin = start + header.name_offset
         identifier = _text(view.buffer[begin : begin + name_length])
     if (
         at
         and header.kind != EntryKind.GROUP
-        and _inside(view, header, "options_offset", at, OPTIONS_RECORD.size, report)
+        and _inside(view, header, "options_offset", 20, at, OPTIONS_RECORD.size, report)
     ):
         data, length = _unpack_options(view.buffer, start + at)
         if data == 0 and length == 0:
             options = ""  # CUDA 11: a record without data
-        elif _inside(view, header, "options data_offset", data, length, report):
+        elif _inside(view, header, "data_offset", at, data, length, report):
             content = view.buffer[start + data : start + end]
             if header.kind in SASS_KINDS:
                 # A cubin's record is an empty command line (one NUL), then .nv.compat.
@@ -209,15 +209,22 @@ def _text(data: Buffer) -> str:
 
 
 def _inside(
-    view: View, header: EntryHeader, field: str, offset: int, length: int, report: Report
+    view: View,
+    header: EntryHeader,
+    field: str,
+    field_at: int,
+    offset: int,
+    length: int,
+    report: Report,
 ) -> bool:
+    """Check that what a field of the header, or of its tail, points at lies in the tail."""
     if offset >= ENTRY_SIZE and offset + length <= header.header_size:
         return True
     report(
         TruncatedError(
             f"{field} {offset} with {length} bytes is not inside the entry's tail, "
             f"{ENTRY_SIZE} to {header.header_size}",
-            offset=header.offset,
+            offset=header.offset + field_at,
             field=field,
             expected=f"inside {ENTRY_SIZE} to {header.header_size}",
             found=f"{offset} to {offset + length}",
@@ -237,7 +244,7 @@ def unfold(view: View, group: EntryHeader, report: Report) -> tuple[EntryHeader,
     ``view`` must be one whose offsets are the library's.
     """
     at = group.options_offset or ENTRY_SIZE
-    if not _inside(view, group, "options_offset", at, GROUP_HEADER.size, report):
+    if not _inside(view, group, "options_offset", 20, at, GROUP_HEADER.size, report):
         return ()
     count, tail_length = GROUP_HEADER.read(view, group.offset + at)
     end = min(group.header_size, at + tail_length)

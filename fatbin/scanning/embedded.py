@@ -52,7 +52,9 @@ class Found(Record):
     content: Container | CubinHead | PtxHead
 
 
-def search(view: View, taken: list[Range], limits: Limits, report: Report) -> Iterator[Found]:
+def search(
+    view: View, taken: list[Range], limits: Limits, report: Report, containers: int = 0
+) -> Iterator[Found]:
     """Yield what lies in the parts of a view that are not ``taken``.
 
     Args:
@@ -60,8 +62,9 @@ def search(view: View, taken: list[Range], limits: Limits, report: Report) -> It
         taken: ``(start, stop)`` ranges that need no search.
         limits: ``containers`` bounds the finds, ``text_bytes`` a PTX text.
         report: gets an error for each damaged place.
+        containers: how many of the limit named sections have used.
     """
-    sweep = _Sweep(view, limits, report)
+    sweep = _Sweep(view, limits, report, max(1, limits.containers - containers))
     covered = list(taken)
     for start, stop in gaps(taken, view.size):
         for found in sweep.run(start, stop):
@@ -94,13 +97,13 @@ class _Sweep:
         texts: offsets of PTX ``.target`` directives, in order.
     """
 
-    def __init__(self, view: View, limits: Limits, report: Report) -> None:
+    def __init__(self, view: View, limits: Limits, report: Report, left: int) -> None:
         self.cubins: list[int] = []
         self.texts: list[int] = []
         self._view = view
         self._limits = limits
         self._report = report
-        self._left = limits.containers
+        self._left = left
         # A file is read into one small buffer rather than through the map: no page faults, and a
         # window is searched three times while it is in the processor's cache.
         self._from_file = view.descriptor >= 0 and hasattr(os, "preadv")
@@ -168,7 +171,7 @@ class _Sweep:
         self._left -= 1
         if self._left == 0:
             allowed = self._limits.containers
-            what = "finds outside the named sections"
+            what = "containers and finds outside the named sections"
             self._report(_too_many(what, allowed, offset, self._view, "containers"))
 
 

@@ -51,6 +51,7 @@ def host_modules(view: View, host: Host, limits: Limits, report: Report) -> Iter
     """Yield the modules of a host file: named sections first, then what the search finds."""
     wrappers = read_wrappers(view, host)
     taken = [(0, len(ELF_MAGIC))]  # the host's own magic
+    containers = entries = 0  # the limits are for all sections together
     for section in host.sections:
         place = PLACES.get(section.name)
         if place is not None and section.size:
@@ -58,15 +59,19 @@ def host_modules(view: View, host: Host, limits: Limits, report: Report) -> Iter
                 report(_overlap(view, section))
                 continue
             window = view.window(section.offset, section.size)
-            for container in walk(window, limits=limits, report=report):
+            for container in walk(
+                window, limits=limits, report=report, containers=containers, entries=entries
+            ):
                 yield container_module(
                     view, container, place, section.name, wrappers, limits, report
                 )
+                containers += 1
+                entries += len(container.raw)
             taken.append((section.offset, section.offset + section.size))
         elif section.size and not section.searched:
             taken.append((section.offset, section.offset + section.size))
     names = _SectionNames(host.sections)
-    for found in search(view, taken, limits, report):
+    for found in search(view, taken, limits, report, containers):
         name = names.at(found.offset)
         if isinstance(found.content, Container):
             yield container_module(

@@ -60,10 +60,12 @@ class Collector:
 
     def __call__(self, error: FatbinError) -> None:
         """Keep an error as an issue."""
-        if len(self._issues) < self._limit:
-            self._issues.append(Issue.of(error, self._location))
-        else:
+        if len(self._issues) == self._limit:
             self._left_out += 1
+            return
+        issue = Issue.of(error, self._location)
+        if issue not in self._issues:  # headers and inflating can find the same
+            self._issues.append(issue)
 
     @property
     def issues(self) -> tuple[Issue, ...]:

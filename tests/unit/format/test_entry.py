@@ -66,7 +66,7 @@ def test_an_options_record_outside_the_tail() -> None:
         tail_problem(patched(PTX, ENTRY_HEADER, FIRST, options_offset=88)).field == "options_offset"
     )
     data = patched(PTX, OPTIONS_RECORD, FIRST + 72, length=1000)
-    assert tail_problem(data).field == "options data_offset"
+    assert tail_problem(data).field == "data_offset"
 
 
 @pytest.mark.parametrize(
