@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # /// script
 # requires-python = ">=3.10"
-# dependencies = ["construct>=2.10.70,<3", "cramjam>=2.9", "lief>=0.16", "rich>=13"]
+# dependencies = ["construct>=2.10.70,<3", "cramjam>=2.11", "lief>=1.0", "rich>=13"]
 # ///
 """Run fatbin from a bare checkout: ``python cli.py list libnccl.so.2``.
 

@@ -78,9 +78,9 @@ def main(paths: list[str]) -> None:
             (
                 f"{Path(path).name}, {Path(path).stat().st_size / 1e6:,.0f} MB",
                 measure.ms(pair.first),
-                measure.mb(random.read_bytes // 1000),
+                measure.mb(random.read_bytes),
                 measure.ms(pair.second),
-                measure.mb(plain.read_bytes // 1000),
+                measure.mb(plain.read_bytes),
                 measure.spread(pair),
             )
         )

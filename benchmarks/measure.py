@@ -26,7 +26,7 @@ _POLL_SECONDS = 0.0005
 
 
 class Memory(NamedTuple):
-    """Peaks of a child process, in kilobytes.
+    """Peaks of a child process, in bytes.
 
     Attributes:
         resident: ``VmHWM``: with the pages of mapped files, which are the page cache's.
@@ -43,6 +43,7 @@ class Pair(NamedTuple):
     Attributes:
         first: median seconds.
         second: median seconds.
+        difference: median of second - first, pair by pair.
         ratio: median of second / first, pair by pair.
         least: the smallest of these ratios.
         most: the largest.
@@ -50,6 +51,7 @@ class Pair(NamedTuple):
 
     first: float
     second: float
+    difference: float
     ratio: float
     least: float
     most: float
@@ -70,6 +72,7 @@ def pairs(first: Callable[[], float], second: Callable[[], float], rounds: int =
     return Pair(
         statistics.median(a for a, _ in times),
         statistics.median(b for _, b in times),
+        statistics.median(b - a for a, b in times),
         statistics.median(ratios),
         min(ratios),
         max(ratios),
@@ -100,9 +103,9 @@ def memory(command: Sequence[str | os.PathLike[str]]) -> Memory:
             break
         for line in text.splitlines():
             if line.startswith("VmHWM:"):
-                resident = max(resident, int(line.split()[1]))
+                resident = max(resident, 1024 * int(line.split()[1]))
             elif line.startswith("RssAnon:"):
-                private = max(private, int(line.split()[1]))
+                private = max(private, 1024 * int(line.split()[1]))
         time.sleep(_POLL_SECONDS)
     child.wait()
     return Memory(resident, private)
@@ -142,9 +145,9 @@ def ms(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms" if seconds < 0.1 else f"{seconds * 1000:,.0f} ms"  # noqa: PLR2004
 
 
-def mb(kilobytes: int) -> str:
-    """Return megabytes as text."""
-    return f"{kilobytes / 1000:,.1f} MB"
+def mb(size: int) -> str:
+    """Return bytes as megabytes."""
+    return f"{size / 1e6:,.1f} MB"
 
 
 def spread(pair: Pair) -> str:
@@ -152,8 +155,8 @@ def spread(pair: Pair) -> str:
     return f"{pair.ratio:.2f} ({pair.least:.2f} to {pair.most:.2f})"
 
 
-def say_where() -> None:
-    """Print date, machine and versions."""
+def say_where(rounds: int = ROUNDS) -> None:
+    """Print date, machine, versions and how many pairs a row is made of."""
     today = datetime.now(tz=timezone.utc).date()
     print(
         f"{today}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, ",
@@ -165,7 +168,7 @@ def say_where() -> None:
             print(f", {package} {version(package)}", end="")
         except PackageNotFoundError:
             continue
-    print(f", {ROUNDS} pairs\n")
+    print(f", {rounds} pairs\n")
 
 
 def _environment() -> dict[str, str]:

@@ -10,12 +10,13 @@ from importlib.util import find_spec
 
 import measure
 
+_ROUNDS = 15
 _IMPORTS = ("dataclasses", "typing", "argparse", "json", "construct", "lief", "rich.console")
 
 
 def main() -> None:
     """Print one row for each thing that can be started."""
-    measure.say_where()
+    measure.say_where(_ROUNDS)
     python = sys.executable
     bare = (python, "-c", "pass")
     cases: list[tuple[str, tuple[str, ...]]] = [
@@ -31,13 +32,13 @@ def main() -> None:
     ]
     rows = []
     for name, command in cases:
-        pair = measure.pairs(measure.process(*bare), measure.process(*command), 2 * measure.ROUNDS)
+        pair = measure.pairs(measure.process(*bare), measure.process(*command), _ROUNDS)
         rows.append(
             (
                 name,
                 measure.ms(pair.second),
                 measure.ms(pair.first),
-                measure.ms(pair.second - pair.first),
+                measure.ms(pair.difference),
                 measure.spread(pair),
             )
         )
