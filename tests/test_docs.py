@@ -6,12 +6,13 @@ import argparse
 import importlib.util
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from support import ROOT
+from support import ROOT, require
 
 import fatbin
 from fatbin.cli import exits
@@ -233,6 +234,18 @@ def test_readme_has_the_two_commands() -> None:
     assert _marked("tests").endswith(" && .venv/bin/python -m pytest")
 
 
-def test_the_test_command_of_the_readme_is_what_continuous_integration_runs() -> None:
+@pytest.mark.parametrize(
+    ("marker", "variable"), [("run", "run_command"), ("tests", "test_command")]
+)
+def test_continuous_integration_takes_the_commands_from_the_readme(
+    marker: str, variable: str
+) -> None:
+    bash = shutil.which("bash") or require("bash", "not installed")
     script = _text(ROOT / ".ci" / "run")
-    assert _marked("tests") in script or ("README.md" in script and "<!-- tests -->" in script)
+    assert f"{variable}=$(readme {marker})" in script
+    assert f'eval "${variable}"' in script
+    function = re.search(r"^readme\(\) \{.*?^\}$", script, re.MULTILINE | re.DOTALL)
+    assert function is not None
+    command = f"{function[0]}\nreadme {marker}"
+    taken = subprocess.run([bash, "-c", command], cwd=ROOT, check=True, capture_output=True)
+    assert taken.stdout.decode().strip() == _marked(marker)

@@ -17,6 +17,7 @@ from fatbin.format.layouts import (
     ELF64_SEGMENT,
     ELF_IDENT,
 )
+from fatbin.format.strings import StringTable
 from fatbin.limits import DEFAULT_LIMITS
 
 TYPE_CHECKING = False
@@ -172,13 +173,14 @@ def read_sections(
         header.shoff, count * header.shentsize, "section header table", limits.header_bytes
     )
     rows = [layout.unpack_from(raw, i * header.shentsize) for i in range(count)]
-    names = b""
+    names = StringTable(b"")
     if 0 < names_index < count and rows[names_index][1] != SHT_NOBITS:
-        names = view.read(
+        table = view.read(
             rows[names_index][4], rows[names_index][5], "section name table", limits.header_bytes
         )
+        names = StringTable(table, view.name)
     return tuple(
-        ElfSection(_name(names, row[0]), row[1], row[2], row[3], row[4], row[5], row[6], row[7])
+        ElfSection(names.at(row[0]), row[1], row[2], row[3], row[4], row[5], row[6], row[7])
         for row in rows
     )
 
@@ -232,8 +234,3 @@ def _check_entry_size(view: View, field: str, size: int, layout: Layout) -> None
             found=str(size),
             location=view.name,
         )
-
-
-def _name(table: bytes, offset: int) -> str:
-    end = table.find(b"\0", offset)
-    return table[offset : end if end >= 0 else None].decode("utf-8", "backslashreplace")

@@ -21,6 +21,7 @@ MAGIC = b"!<arch>\n"
 THIN_MAGIC = b"!<thin>\n"
 _MEMBER_END = b"`\n"
 _BSD_PREFIX = "#1/"
+_NAME_BYTES = 4096  # the longest path of Linux; every name is cut there
 _TABLES = frozenset(("/", "/SYM64/", "__.SYMDEF", "__.SYMDEF SORTED", "/<ECSYMBOLS>/"))
 
 
@@ -87,12 +88,12 @@ def read_members(view: View, limits: Limits, report: Report) -> Iterator[Member]
 def _named(view: View, name: str, names: bytes, start: int, size: int, *, thin: bool) -> Member:
     if name.startswith(_BSD_PREFIX) and name[len(_BSD_PREFIX) :].isdigit():
         length = min(int(name[len(_BSD_PREFIX) :]), size)
-        text = view.peek(start, length).rstrip(b"\0").decode("utf-8", "backslashreplace")
+        raw = view.peek(start, min(length, _NAME_BYTES)).rstrip(b"\0")
+        text = raw.decode("utf-8", "backslashreplace")
         return Member(text, start + length, size - length, thin)
     if name.startswith("/") and name[1:].isdigit():
         offset = int(name[1:])
-        ends = [end for end in (names.find(b"\n", offset), names.find(b"\0", offset)) if end >= 0]
-        raw = names[offset : min(ends)] if ends else names[offset:]
+        raw = names[offset : offset + _NAME_BYTES].split(b"\n")[0].split(b"\0")[0]
         name = raw.decode("utf-8", "backslashreplace")
     return Member(name.removesuffix("/") or "?", start, size, thin)
 

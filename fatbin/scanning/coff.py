@@ -6,8 +6,9 @@ table behind the symbols.
 
 from __future__ import annotations
 
-from fatbin.errors import TruncatedError
+from fatbin.errors import LimitExceededError, TruncatedError
 from fatbin.format.layouts import COFF_HEADER, COFF_SECTION
+from fatbin.format.strings import StringTable
 from fatbin.scanning.host import Host, HostSection, clipped
 
 TYPE_CHECKING = False
@@ -41,6 +42,7 @@ def read_coff_host(view: View, limits: Limits, report: Report) -> Host:
 
     Raises:
         FormatError: the tables are not inside the view.
+        LimitExceededError: names that overlap without end.
     """
     header = COFF_HEADER.named(COFF_HEADER.read(view, 0))
     strings = _string_table(view, header, limits, report)
@@ -62,22 +64,23 @@ def read_coff_host(view: View, limits: Limits, report: Report) -> Host:
     )
 
 
-def _string_table(view: View, header: dict[str, int], limits: Limits, report: Report) -> bytes:
+def _string_table(
+    view: View, header: dict[str, int], limits: Limits, report: Report
+) -> StringTable:
     start = header["symbol_offset"] + header["symbol_count"] * _SYMBOL_SIZE
     if not header["symbol_offset"]:
-        return b""
+        return StringTable(b"")
     try:
         size = int.from_bytes(view.read(start, 4, "string table size"), "little")
-        return view.read(start, size, "string table", limits.header_bytes)
-    except TruncatedError as exc:
+        return StringTable(view.read(start, size, "string table", limits.header_bytes), view.name)
+    except (TruncatedError, LimitExceededError) as exc:
         report(exc)
-        return b""
+        return StringTable(b"")
 
 
-def _name(raw: bytes, strings: bytes) -> str:
+def _name(raw: bytes, strings: StringTable) -> str:
     text = raw.rstrip(b"\0")
     if text[:1] == b"/" and text[1:].isdigit():
         offset = int(text[1:])
-        end = strings.find(b"\0", offset)
-        text = strings[offset:end] if 0 < offset < end else text
+        return strings.at(offset) or text.decode()
     return text.decode("utf-8", "backslashreplace")

@@ -6,7 +6,13 @@ import os
 from contextlib import contextmanager
 
 from fatbin._record import Record
-from fatbin.errors import FatbinError, FormatError, SourceError, UnknownFormatError
+from fatbin.errors import (
+    FatbinError,
+    FormatError,
+    LimitExceededError,
+    SourceError,
+    UnknownFormatError,
+)
 from fatbin.format.container import MAGIC, MAGIC_BEFORE_CUDA_6, walk
 from fatbin.format.cubin import is_cubin, read_cubin_head
 from fatbin.format.elf import ELF_MAGIC
@@ -197,7 +203,7 @@ def _scan_view(view: View, limits: Limits, *, linkage: bool, verify: bool) -> In
     for part in _parts(view, form, limits, collector):
         try:
             library = _library(part, limits, linkage=linkage, verify=verify)
-        except FormatError as exc:
+        except (FormatError, LimitExceededError) as exc:
             library = Library(
                 location=part.view.name,
                 format=part.format,

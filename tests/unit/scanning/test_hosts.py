@@ -218,3 +218,18 @@ def test_bsd_names_and_the_member_limit() -> None:
     errors: list[fatbin.FatbinError] = []
     assert len(list(read_members(View(many), fatbin.Limits(members=4), errors.append))) == 4
     assert isinstance(errors[0], fatbin.LimitExceededError)
+
+
+def test_a_name_table_without_end_is_refused_in_bounded_memory() -> None:
+    data = elf(*(Section(f".s{i}", b"") for i in range(3000)))
+    header = ELF64_HEADER.named(ELF64_HEADER.read_bytes(data, ELF_IDENT.size))
+    shoff, last = header["shoff"], header["shstrndx"]
+    table = b"x" * (1 << 20)
+    grown = data[:shoff] + table + data[shoff:]
+    grown = patched(grown, ELF64_HEADER, ELF_IDENT.size, shoff=shoff + len(table))
+    rows = shoff + len(table)
+    for index in range(1, 3000):
+        grown = patched(grown, ELF64_SECTION, rows + 64 * index, name=index)
+    grown = patched(grown, ELF64_SECTION, rows + 64 * last, offset=shoff, size=len(table))
+    (issue, *_) = fatbin.scan_bytes(grown).all_issues
+    assert issue.code == "LimitExceeded"
