@@ -18,8 +18,7 @@ def test_names_that_are_no_text_are_escaped() -> None:
 def test_overlapping_names_cost_no_more_than_the_table() -> None:
     table = StringTable(b"x" * (1 << 20))
     with pytest.raises(fatbin.LimitExceededError, match="overlap without end"):
-        for offset in range(1 << 20):
-            table.at(offset)
+        [table.at(offset) for offset in range(1 << 20)]
     again = StringTable(b"x" * (1 << 20))
     for _ in range(100):
         again.at(0)
