@@ -18,6 +18,7 @@ import re
 from fatbin._record import Record
 from fatbin.arch import Architecture, architecture
 from fatbin.errors import FormatError, LimitExceededError
+from fatbin.format.attributes import attributes
 from fatbin.format.elf import (
     ELF_MAGIC,
     EM_CUDA,
@@ -26,7 +27,7 @@ from fatbin.format.elf import (
     read_elf_header,
     read_sections,
 )
-from fatbin.format.layouts import ATTRIBUTE, NOTE_HEADER
+from fatbin.format.layouts import NOTE_HEADER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ CUDA_ACCELERATOR_TARGET = 9
 NOTE_TKINFO = 2000
 NOTE_CUINFO = 1000
 _OLD_ABI = 7
-_SIZED = 4
 _FIRST_FAMILY_SM = 100
 _ARCH_OPTION = rb"-arch[ =](?:sm|compute)_(\d+)([af]?)"
 _TOOL_VERSION = rb"release (\d+\.\d+)"
@@ -116,22 +116,6 @@ def read_compat(view: View, limits: Limits) -> bytes:
     """
     sections = {s.name: s for s in read_sections(view, read_elf_header(view), limits)}
     return _section_bytes(view, sections.get(COMPAT_SECTION), limits)
-
-
-def attributes(data: bytes) -> Iterator[tuple[int, int, int, bytes]]:
-    """Yield ``(format, id, value, data)`` of each attribute record; ends quietly at damage.
-
-    Records without sized data have ``b""``. Unknown ids and formats are yielded too.
-    """
-    position = 0
-    while position + ATTRIBUTE.size <= len(data):
-        form, ident, value = ATTRIBUTE.unpack_from(data, position)
-        position += ATTRIBUTE.size
-        sized = b""
-        if form == _SIZED:
-            sized = data[position : position + value]
-            position += value
-        yield form, ident, value, sized
 
 
 def _new_variant(

@@ -83,6 +83,16 @@ ELF64_SEGMENT = Layout(
     "<LLQQQQQQ",
     "type flags offset vaddr paddr filesz memsz align",
 )
+ELF32_SYMBOL = Layout(
+    "ELF32 symbol",
+    "<LLLBBH",
+    "name value size info other shndx",
+)
+ELF64_SYMBOL = Layout(
+    "ELF64 symbol",
+    "<LBBHQQ",
+    "name info other shndx value size",
+)
 ELF32_DYNAMIC = Layout(
     "ELF32 dynamic",
     "<LL",

@@ -180,6 +180,24 @@ ELF64_SEGMENT = Struct(
     "align" / Int64ul * "alignment (gABI)",
 )
 
+ELF32_SYMBOL = Struct(
+    "name" / Int32ul * "offset of the name in the string table (gABI)",
+    "value" / Int32ul * "offset in its section (gABI)",
+    "size" / Int32ul * "bytes (gABI)",
+    "info" / Int8ul * "low four bits: 2 = function (gABI)",
+    "other" / Int8ul * "cubin: bit 0x10 marks a kernel (bytes)",
+    "shndx" / Int16ul * "index of its section (gABI)",
+)
+
+ELF64_SYMBOL = Struct(
+    "name" / Int32ul * "offset of the name in the string table (gABI)",
+    "info" / Int8ul * "low four bits: 2 = function (gABI)",
+    "other" / Int8ul * "cubin: bit 0x10 marks a kernel (bytes)",
+    "shndx" / Int16ul * "index of its section (gABI)",
+    "value" / Int64ul * "offset in its section (gABI)",
+    "size" / Int64ul * "bytes (gABI)",
+)
+
 ELF32_DYNAMIC = Struct(
     "tag" / Int32ul * "5 string table, 10 its size (gABI)",
     "value" / Int32ul * "address or number (gABI)",
