@@ -10,7 +10,7 @@ from __future__ import annotations
 from fatbin._record import Record
 from fatbin.arch import Architecture
 from fatbin.errors import FormatError, InventoryError, LimitExceededError
-from fatbin.kinds import Compression, Place
+from fatbin.kinds import Compression, Place, flag_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Entry(Record):
         offset: of the entry's header; of the image itself outside containers.
         header_size: bytes from ``offset`` to the payload; 0 outside containers.
         kind_number: the raw kind, 0 outside containers.
-        flags: raw flags, 0 outside containers; see :func:`fatbin.kinds.flag_names`.
+        flags: raw flags, 0 outside containers; :attr:`flag_names` has them in words.
         identifier: usually the source file's name.
         options: command line for ptxas or options of LTO-IR; None when there is no record.
         compat: hexadecimal copy of the cubin's ``.nv.compat`` section, SM 100 and later.
@@ -122,6 +122,11 @@ class Entry(Record):
     group: int = -1
     image_offset: int = 0
     relocatable: bool | None = None
+
+    @property
+    def flag_names(self) -> tuple[str, ...]:
+        """The flags in words, lowest bit first; a bit without a name in hexadecimal."""
+        return flag_names(self.flags)
 
 
 class Module(Record):
@@ -208,12 +213,12 @@ class Library(Record):
 
     @property
     def sass(self) -> frozenset[Architecture]:
-        """Architectures with SASS that is not relocatable."""
+        """Architectures with SASS that is not known to be relocatable."""
         return self._finished("sass")
 
     @property
     def ptx(self) -> frozenset[Architecture]:
-        """Architectures with PTX that is not relocatable."""
+        """Architectures with PTX that is not known to be relocatable."""
         return self._finished("ptx")
 
     def _finished(self, kind: str) -> frozenset[Architecture]:

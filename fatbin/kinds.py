@@ -24,8 +24,11 @@ class EntryKind(IntEnum):
     ELF_16 = 16
     """Listed as an ELF image by cuobjdump; no tool is known to write it."""
     INDEX = 32
+    """A list of names; no valid sample was seen."""
     RELOCATABLE_PTX = 64
+    """PTX that nvFatbin took over from a host object, with its module id as identifier."""
     TILE_IR = 128
+    """CUDA Tile IR, by nvFatbin 13.5."""
     GROUP = 256
     """Several images in one compressed payload; cuobjdump calls it a concatenated entry."""
 
@@ -73,20 +76,33 @@ class EntryFlags(IntFlag):
     """
 
     BITS_64 = 0x1
+    """Code for a 64-bit host."""
     DEBUG = 0x2
+    """Compiled with -G, or with debug information."""
     PRODUCER_CUDA = 0x4
+    """Never seen set."""
     PRODUCER_OPENCL = 0x8
+    """nvFatbin -opencl."""
     HOST_LINUX = 0x10
+    """fatbinary --host=linux."""
     HOST_MAC = 0x20
+    """fatbinary --host=mac."""
     HOST_WINDOWS = 0x40
+    """fatbinary --host=windows; set in DLLs."""
     ZLIB = 0x1000
+    """zlib stream; decoded by cuobjdump, not seen in files."""
     LZ4 = 0x2000
+    """LZ4 block; what toolkits up to 12.9 write."""
     LZ4_FRAME = 0x4000
+    """LZ4 frame; decoded by cuobjdump, not seen in files."""
     ZSTD = 0x8000
+    """zstd frame; what toolkits from 13.0 on write."""
     OBFUSCATED = 0x10000
     """Compressed LTO-IR is also obfuscated, with the key at offset 48."""
     ARCH_SPECIFIC = 0x100000
+    """Suffix a."""
     FAMILY = 0x200000
+    """Suffix f."""
     MERCURY = 0x1000000
     """The cubin carries Mercury sections; set on every cubin for SM 100 and later."""
 
@@ -175,7 +191,8 @@ class Place(str, Enum):
     RELOCATABLE = "relocatable"
     """Section ``__nv_relfatbin``: input for a device link."""
     EMBEDDED = "embedded"
-    """Anywhere else in a host file; loaded, if at all, by the library's own code."""
+    """Anywhere else in a host file: registered by a wrapper all the same, or loaded by the code of
+    the library, or not at all."""
     BARE = "bare"
     """The file itself is the device code: ``.fatbin``, ``.cubin``, ``.ptx``, ``.ltoir``."""
 

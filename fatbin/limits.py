@@ -9,9 +9,10 @@ from fatbin.errors import LimitExceededError
 class Limits(Record):
     """Upper bounds on what is read, so that no file can exhaust the machine.
 
-    Each default is the largest value seen in real libraries with a margin. Exceeding one is an
-    issue of the library at hand (or :class:`fatbin.LimitExceededError` where one image is asked
-    for); everything found before it is kept.
+    Where a value was seen in real libraries, the default is that value with a margin; the others
+    are what no honest file needs. Exceeding one is an issue of the library at hand (or
+    :class:`fatbin.LimitExceededError` where one image is asked for); everything found before it is
+    kept.
 
     Attributes:
         image_bytes: one inflated image; seen 159,484,120 bytes in NCCL.

@@ -1,9 +1,9 @@
 """Exit codes of every command; ``docs/reference/cli.md`` has the same table, and a test says so."""
 
 PASS = 0
-"""Done; for a gate: PASS, or WARN without ``--strict``."""
+"""Done, and everything could be read."""
 FAIL = 1
-"""A gate says FAIL."""
+"""A gate fails; no command of this version is a gate."""
 ERROR = 2
 """Could not do it, or not whole: usage, unreadable or damaged input."""
 NOTHING = 3

@@ -60,9 +60,6 @@ def build_parser() -> argparse.ArgumentParser:
     )
     _add_files(listing)
     listing.add_argument("--entries", action="store_true", help="one line for each entry")
-    listing.add_argument(
-        "--allow-empty", action="store_true", help="exit 0 when there is no device code"
-    )
 
     inspect = commands.add_parser(
         "inspect",
@@ -88,6 +85,9 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "--verify",
         action="store_true",
         help="also inflate every payload and check its size (reads the whole file)",
+    )
+    parser.add_argument(
+        "--allow-empty", action="store_true", help="exit 0 when there is no device code"
     )
 
 

@@ -25,8 +25,6 @@ def run_list(arguments: argparse.Namespace) -> int:
 
         text.list_libraries(text.writer(sys.stdout), inventory, entries=arguments.entries)
     _tell(inventory.all_issues)
-    if code == exits.NOTHING and arguments.allow_empty:
-        return exits.PASS
     return code
 
 
@@ -64,7 +62,7 @@ def _scan_all(arguments: argparse.Namespace, *, linkage: bool) -> tuple[Inventor
     )
     if failed or inventory.all_issues:
         return inventory, exits.ERROR
-    if not any(library.modules for library in inventory.libraries):
+    if not arguments.allow_empty and not any(True for _ in inventory.entries):
         sys.stderr.write(f"fatbin: no device code in {', '.join(arguments.files)}\n")
         return inventory, exits.NOTHING
     return inventory, exits.PASS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fatbin.kinds import Compression, Place, flag_names
+from fatbin.kinds import Compression, Place
 from fatbin.report.table import size_text, writer
 
 TYPE_CHECKING = False
@@ -124,7 +124,7 @@ def _header_row(entry: Entry) -> tuple[str, ...]:
     options = repr(entry.options.strip()) if entry.options else ""
     if entry.compat:
         options = f".nv.compat {entry.compat}"
-    flags = [name for name in flag_names(entry.flags) if name not in _SAID_ELSEWHERE]
+    flags = [name for name in entry.flag_names if name not in _SAID_ELSEWHERE]
     if entry.relocatable:
         flags.append("relocatable")
     if entry.toolkit:

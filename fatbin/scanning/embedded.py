@@ -40,6 +40,7 @@ _OVERLAP = max(len(_CONTAINER), len(_CUBIN), len(_PTX)) - 1
 
 _VERSION = b".version"
 _LEAD_BYTES = 65536
+_LEAST_TABLES = 16 << 20
 _HEAD_BYTES = 4096
 _ENDS_TEXT = rb"[\x00-\x08\x0e-\x1f\x7f]"
 
@@ -192,19 +193,23 @@ def _cubins(
     """Read the cubins among the candidates that lie in free ranges."""
     from fatbin.format.cubin import is_cubin, read_cubin_head  # noqa: PLC0415 - few files have any
 
-    reached = damaged = 0
+    reached = 0
+    # Candidates may share one large section table; honest ones have tables of their own, which all
+    # together are smaller than the file.
+    tables, most = 0, view.size + _LEAST_TABLES
     for offset, stop in _within(offsets, free):
-        if offset < reached or not is_cubin(view.peek(offset, 20)):
+        start = view.peek(offset, 64)
+        if offset < reached or not is_cubin(start):
             continue
+        tables += int.from_bytes(start[58:60], "little") * int.from_bytes(start[60:62], "little")
+        if tables > most:
+            report(_too_many("bytes of section tables of embedded cubins", most, offset, view))
+            return
         try:
             head = read_cubin_head(view.window(offset, stop - offset), limits)
         except (FormatError, LimitExceededError) as exc:
             exc.message = f"embedded cubin: {exc.message}"
             report(exc)
-            damaged += 1
-            if damaged > limits.issues:  # each may have cost a section table
-                report(_too_many("damaged embedded cubins", limits.issues, offset, view))
-                return
             continue
         reached = offset + head.size
         yield Found(offset, head.size, head)
@@ -251,7 +256,7 @@ def _text_start(view: View, before: int, version: int) -> int:
 
 
 def _too_many(
-    what: str, allowed: int, offset: int, view: View, limit: str = "issues"
+    what: str, allowed: int, offset: int, view: View, limit: str = "header_bytes"
 ) -> LimitExceededError:
     return LimitExceededError(
         f"more than {allowed} {what}; the rest was not read",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from fatbin._record import Record
 from fatbin.errors import FormatError
 from fatbin.kinds import Place
@@ -57,13 +59,28 @@ class Host(Record):
     sections: tuple[HostSection, ...] = ()
     image_base: int = 0
 
-    def section_at(self, address: int) -> HostSection | None:
-        """Return the section with bytes in the file that holds a memory address."""
-        address -= self.image_base
-        for section in self.sections:
-            if section.address and section.address <= address < section.address + section.size:
-                return section
-        return None
+
+class AddressMap:
+    """Where in the file the bytes of memory addresses are."""
+
+    def __init__(self, host: Host) -> None:
+        """Sort the sections that have bytes and an address."""
+        placed = sorted(
+            (s.address, s.offset, s.size) for s in host.sections if s.address and s.size
+        )
+        self._base = host.image_base
+        self._placed = placed
+        self._starts = [address for address, _, _ in placed]
+
+    def file_offset(self, address: int) -> int:
+        """Return the file offset of an address, or -1 when it has no bytes in the file."""
+        address -= self._base
+        index = bisect_right(self._starts, address) - 1
+        if index >= 0:
+            start, offset, size = self._placed[index]
+            if address < start + size:
+                return address - start + offset
+        return -1
 
 
 def clipped(view: View, name: str, offset: int, size: int, report: Report) -> int:

@@ -32,7 +32,7 @@ from fatbin.kinds import (
 )
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scanning.embedded import Found, search
-from fatbin.scanning.host import PLACES, WRAPPER_SECTIONS
+from fatbin.scanning.host import PLACES, WRAPPER_SECTIONS, AddressMap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -248,19 +248,15 @@ def read_wrappers(view: View, host: Host) -> dict[int, int]:
     found: dict[int, int] = {}
     if not host.linked:
         return found
+    addresses = AddressMap(host)
     for section in host.sections:
         if section.name not in WRAPPER_SECTIONS:
             continue
-        holder: HostSection | None = None
         for offset in range(section.offset, section.offset + section.size - 23, WRAPPER.size):
             magic, version, data, _ = WRAPPER.read(view, offset)
-            if magic != WRAPPER_MAGIC:
-                continue
-            address = data - host.image_base
-            if holder is None or not holder.address <= address < holder.address + holder.size:
-                holder = host.section_at(data)  # neighbours mostly point into one section
-            if holder is not None:
-                found[address - holder.address + holder.offset] = version
+            target = addresses.file_offset(data) if magic == WRAPPER_MAGIC else -1
+            if target >= 0:
+                found[target] = version
     return found
 
 

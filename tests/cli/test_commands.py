@@ -74,7 +74,9 @@ def test_inspect_tells_damage_in_the_document(capsys: pytest.CaptureFixture[str]
 
 def test_json_is_the_inventory(capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("list", "inspect"):
-        code, out, _ = run(capsys, command, "--format", "json", fixture("multi.fatbin"), fixture("libmixed.a"))
+        code, out, _ = run(
+            capsys, command, "--format", "json", fixture("multi.fatbin"), fixture("libmixed.a")
+        )
         assert code == exits.PASS
         inventory = Inventory.from_json(out)
         assert inventory.targets == (fixture("multi.fatbin"), fixture("libmixed.a"))
@@ -93,7 +95,9 @@ def test_json_is_the_inventory(capsys: pytest.CaptureFixture[str]) -> None:
         ("hostile_hs0.fatbin", exits.ERROR, "header size 0 is smaller than the fixed 64 bytes"),
     ],
 )
-def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], name: str, code: int, text: str) -> None:
+def test_bad_input_is_one_line(
+    capsys: pytest.CaptureFixture[str], name: str, code: int, text: str
+) -> None:
     got, _, err = run(capsys, "list", fixture(name))
     assert got == code
     (line,) = err.splitlines()
@@ -109,7 +113,10 @@ def test_an_empty_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
 
 
 def test_allow_empty(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "list", "--allow-empty", fixture("host_nocuda.o"))[0] == exits.PASS
+    for command in ("list", "inspect"):
+        for name in ("host_nocuda.o", "empty.fatbin"):
+            assert run(capsys, command, fixture(name))[0] == exits.NOTHING
+            assert run(capsys, command, "--allow-empty", fixture(name))[0] == exits.PASS
 
 
 def test_one_bad_file_does_not_stop_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +134,9 @@ def test_verify_finds_what_headers_hide(capsys: pytest.CaptureFixture[str]) -> N
     assert "does not inflate to the declared 100 bytes" in err
 
 
-@pytest.mark.parametrize("arguments", [[], ["list"], ["lost"], ["list", "--format", "xml", "x"], ["--no"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["list"], ["lost"], ["list", "--format", "xml", "x"], ["--no"]]
+)
 def test_usage_errors(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)
@@ -135,11 +144,15 @@ def test_usage_errors(capsys: pytest.CaptureFixture[str], arguments: list[str]) 
     assert "usage: fatbin" in capsys.readouterr().err
 
 
-def test_names_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_names_cannot_steer_the_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     from fatbin.format.build import EntrySpec, build
 
     path = tmp_path / "x.fatbin"
-    path.write_bytes(build([EntrySpec(kind=2, payload=b"\x7fELF", arch=80, identifier="\x1b[2Jboo\n")]))
+    path.write_bytes(
+        build([EntrySpec(kind=2, payload=b"\x7fELF", arch=80, identifier="\x1b[2Jboo\n")])
+    )
     for arguments in (("list", "--entries"), ("inspect",)):
         _, out, _ = run(capsys, *arguments, str(path))
         assert "\x1b" not in out
@@ -192,7 +205,9 @@ def test_names_of_any_bytes_are_printed(tmp_path: Path) -> None:
     path = os.path.join(os.fsencode(tmp_path), b"caf\xe9.fatbin")
     with open(path, "wb") as file:
         file.write((FIXTURES / "sm_80.fatbin").read_bytes())
-    done = child("-m", "fatbin", "list", os.fsdecode(path), PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    done = child(
+        "-m", "fatbin", "list", os.fsdecode(path), PYTHONIOENCODING="ascii", PYTHONUTF8="0"
+    )
     assert done.returncode == exits.PASS
     assert "caf\\udce9.fatbin" in done.stdout
 
@@ -203,7 +218,9 @@ def test_a_terminal_gets_rich_tables(no_color: bool) -> None:  # noqa: FBT001
 
     leader, follower = pty.openpty()
     extra = {"NO_COLOR": "1"} if no_color else {}
-    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM", "CI")}
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM", "CI")
+    }
     process = subprocess.Popen(
         [sys.executable, "-m", "fatbin", "list", "fixtures/lib_3arch.so"],
         cwd=ROOT,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 from hosts import Section, elf
+from patching import patched
 from support import FIXTURES
 
 import fatbin
 from fatbin.format.build import EntrySpec, build
+from fatbin.format.layouts import ELF64_HEADER, ELF_IDENT
 from fatbin.scanning import embedded
 
 BLOB = build([EntrySpec(kind=2, payload=b"\x7fELF" + bytes(60), arch=90)])
@@ -117,13 +119,15 @@ def test_limits_of_the_search() -> None:
     assert len(list(inventory.entries)) == 1
 
 
-def test_many_damaged_candidates_are_given_up_on() -> None:
-    head = b"\x7fELF\2\1\1\x41\x08" + bytes(7) + b"\2\0\xbe\0" + b"\xff" * 44
-    inventory = fatbin.scan_bytes(
-        elf(Section(".rodata", head * 200)), limits=fatbin.Limits(issues=20)
-    )
-    assert len(inventory.all_issues) == 21
-    assert "left out" in inventory.all_issues[-1].message
+def test_candidates_that_share_a_section_table_are_given_up_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(embedded, "_LEAST_TABLES", 0)
+    head = patched(CUBIN[:64], ELF64_HEADER, ELF_IDENT.size, shoff=1 << 40, shnum=500)
+    inventory = fatbin.scan_bytes(elf(Section(".rodata", head * 200)))
+    last = inventory.all_issues[-1]
+    assert (last.code, last.field) == ("LimitExceeded", "header_bytes")
+    assert len(inventory.all_issues) <= 2
 
 
 def test_gaps() -> None:
