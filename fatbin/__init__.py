@@ -31,7 +31,9 @@ if TYPE_CHECKING:
         UnsupportedVersionError,
     )
     from fatbin.format.build import EntrySpec, build
+    from fatbin.format.images import Cubin, Ltoir, Ptx
     from fatbin.inventory import Entry, Inventory, Issue, Library, Linkage, Module
+    from fatbin.kernel import Kernel, Parameter
     from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
     from fatbin.limits import Limits
     from fatbin.scanning.opened import OpenContainer, OpenEntry, OpenFile, open  # noqa: A004
@@ -55,7 +57,9 @@ _HOMES = {
         "UnsupportedVersionError",
     ),
     "fatbin.format.build": ("EntrySpec", "build"),
+    "fatbin.format.images": ("Cubin", "Ltoir", "Ptx"),
     "fatbin.inventory": ("Entry", "Inventory", "Issue", "Library", "Linkage", "Module"),
+    "fatbin.kernel": ("Kernel", "Parameter"),
     "fatbin.kinds": ("Compression", "EntryFlags", "EntryKind", "Place"),
     "fatbin.limits": ("Limits",),
     "fatbin.scanning.opened": ("OpenContainer", "OpenEntry", "OpenFile", "open"),
@@ -69,6 +73,7 @@ __all__ = [
     "BadMagicError",
     "Compression",
     "ComputeCapability",
+    "Cubin",
     "DecompressionError",
     "Entry",
     "EntryFlags",
@@ -79,16 +84,20 @@ __all__ = [
     "Inventory",
     "InventoryError",
     "Issue",
+    "Kernel",
     "Library",
     "LimitExceededError",
     "Limits",
     "Linkage",
+    "Ltoir",
     "MissingDependencyError",
     "Module",
     "OpenContainer",
     "OpenEntry",
     "OpenFile",
+    "Parameter",
     "Place",
+    "Ptx",
     "SizeMismatchError",
     "SourceError",
     "TruncatedError",

@@ -26,8 +26,8 @@ class Parameter(Record):
 class Kernel(Record):
     """A kernel, or a device function of a relocatable or debug image.
 
-    Sizes are in bytes. What an image does not say is 0 or empty. Source of each fact: the section or
-    the attribute record named in parentheses; see the format reference.
+    Sizes are in bytes. What an image does not say is 0 or empty. Source of each fact: the section
+    or the attribute record named in parentheses; see the format reference.
 
     Attributes:
         name: the symbol's name, mangled as in the file.
@@ -36,8 +36,9 @@ class Kernel(Record):
         registers: a thread needs (REGCOUNT).
         stack: a thread needs, of kernels only (MIN_STACK_SIZE).
         frame: of the function itself (FRAME_SIZE).
-        shared: static shared memory (``.nv.shared.<name>``); from SM 90 on with the 1,024 bytes that
-            the system reserves. Dynamic shared memory is a launch parameter and not in the image.
+        shared: static shared memory (``.nv.shared.<name>``); from SM 90 on with the 1,024 bytes
+            that the system reserves. Dynamic shared memory is a launch parameter and not in the
+            image.
         local: ``.nv.local.<name>``.
         constant: bytes of each constant bank of its own, by bank (``.nv.constantN.<name>``).
         barriers: named barriers used (NUM_BARRIERS).

@@ -9,12 +9,13 @@ import os
 import sys
 
 from fatbin import __version__
-from fatbin.cli import exits
+from fatbin._record import Record
+from fatbin.cli import exits, read
 from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 EPILOG = "exit codes: 0 done, 1 a gate fails, 2 could not do it, 3 no device code anywhere"
 
@@ -40,6 +41,43 @@ def _terminal_width() -> int:
 _WIDTH = max(40, _terminal_width())
 
 
+class Command(Record):
+    """One command: what it is called, how it is configured, and what runs it.
+
+    Attributes:
+        name: on the command line.
+        help: one line in the list of commands.
+        description: at the top of its own help.
+        configure: adds its arguments to a parser; imports nothing heavy.
+        run: does it and returns the exit code.
+    """
+
+    name: str
+    help: str
+    description: str
+    configure: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+COMMANDS = (
+    Command(
+        "list",
+        "which device code a file holds, by place, kind and architecture",
+        "List the device code of libraries, objects, archives, fatbins, cubins, PTX.",
+        read.configure_list,
+        read.run_list,
+    ),
+    Command(
+        "inspect",
+        "containers, headers, options, linkage and damage of a file",
+        "Show everything the headers say: containers with their entries, flags, options and "
+        "identifiers, how the library is linked, and what is damaged.",
+        read.configure_inspect,
+        read.run_inspect,
+    ),
+)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     parser = argparse.ArgumentParser(
@@ -50,45 +88,17 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"fatbin {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-
-    listing = commands.add_parser(
-        "list",
-        help="which device code a file holds, by place, kind and architecture",
-        description="List the device code of libraries, objects, archives, fatbins, cubins, PTX.",
-        epilog=EPILOG,
-        formatter_class=_Formatter,
-    )
-    _add_files(listing)
-    listing.add_argument("--entries", action="store_true", help="one line for each entry")
-
-    inspect = commands.add_parser(
-        "inspect",
-        help="containers, headers, options, linkage and damage of a file",
-        description="Show everything the headers say: containers with their entries, flags, "
-        "options and identifiers, how the library is linked, and what is damaged.",
-        epilog=EPILOG,
-        formatter_class=_Formatter,
-    )
-    _add_files(inspect)
+    for command in COMMANDS:
+        inner = commands.add_parser(
+            command.name,
+            help=command.help,
+            description=command.description,
+            epilog=EPILOG,
+            formatter_class=_Formatter,
+        )
+        command.configure(inner)
+        inner.set_defaults(run=command.run)
     return parser
-
-
-def _add_files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="told by content, not by name")
-    parser.add_argument(
-        "--format",
-        choices=("text", "json"),
-        default="text",
-        help="text (default), or the inventory as JSON",
-    )
-    parser.add_argument(
-        "--verify",
-        action="store_true",
-        help="also inflate every payload and check its size (reads the whole file)",
-    )
-    parser.add_argument(
-        "--allow-empty", action="store_true", help="exit 0 when there is no device code"
-    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -99,11 +109,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # file names are any bytes
     arguments = build_parser().parse_args(argv)
-    from fatbin.cli import read  # noqa: PLC0415 - --help needs none of it
-
-    command = {"list": read.run_list, "inspect": read.run_inspect}[arguments.command]
     try:
-        code = command(arguments)
+        code: int = arguments.run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader (head, less) has gone: not an error, and Python must not complain at exit.

@@ -6,13 +6,41 @@ import sys
 
 from fatbin.cli import exits
 from fatbin.errors import FatbinError
-from fatbin.inventory import Inventory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-    from fatbin.inventory import Issue
+    from fatbin.inventory import Inventory, Issue
+
+
+def configure_list(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``list``."""
+    _add_files(parser)
+    parser.add_argument("--entries", action="store_true", help="one line for each entry")
+
+
+def configure_inspect(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``inspect``."""
+    _add_files(parser)
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="told by content, not by name")
+    parser.add_argument(
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        help="text (default), or the inventory as JSON",
+    )
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="also inflate every payload and check its size (reads the whole file)",
+    )
+    parser.add_argument(
+        "--allow-empty", action="store_true", help="exit 0 when there is no device code"
+    )
 
 
 def run_list(arguments: argparse.Namespace) -> int:
@@ -45,7 +73,8 @@ def _scan_all(arguments: argparse.Namespace, *, linkage: bool) -> tuple[Inventor
 
     The exit code is 2 when anything could not be read, 3 when there is no device code, else 0.
     """
-    from fatbin.scanning.scanner import scan  # noqa: PLC0415 - usage errors need no scanner
+    from fatbin.inventory import Inventory  # noqa: PLC0415 - usage errors need no scanner
+    from fatbin.scanning.scanner import scan  # noqa: PLC0415
 
     parts: list[Inventory] = []
     failed = False

@@ -1,7 +1,8 @@
 """Attribute records of ``.nv.info``, ``.nv.info.<kernel>`` and ``.nv.compat``.
 
-A record is ``u8 format, u8 id, u16 value``; format 4 is followed by ``value`` bytes. Names are those
-that ``cuobjdump -elf`` 13.5 prints, matched record by record; an id without a name is kept by number.
+A record is ``u8 format, u8 id, u16 value``; format 4 is followed by ``value`` bytes. Names are
+those that ``cuobjdump -elf`` 13.5 prints, matched record by record; an id without a name is kept by
+its number.
 """
 
 from __future__ import annotations

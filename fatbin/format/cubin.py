@@ -74,14 +74,19 @@ def is_cubin(data: bytes) -> bool:
     return data[:4] == ELF_MAGIC and data[4:6] == b"\2\1" and data[18:20] == b"\xbe\0"
 
 
-def read_cubin_head(view: View, limits: Limits) -> CubinHead:
-    """Read the head of the cubin at the start of a view.
+def read_cubin_head(
+    view: View,
+    limits: Limits,
+    header: ElfHeader | None = None,
+    sections: tuple[ElfSection, ...] | None = None,
+) -> CubinHead:
+    """Read the head of the cubin at the start of a view; tables read before can be given.
 
     Raises:
         FormatError: not a CUDA ELF image, or its tables are not inside the view.
         LimitExceededError: a table is larger than ``limits.header_bytes``.
     """
-    header = read_elf_header(view)
+    header = header or read_elf_header(view)
     if header.machine != EM_CUDA:
         raise FormatError(
             f"expected a CUDA ELF image (e_machine {EM_CUDA}), found e_machine {header.machine}",
@@ -91,7 +96,7 @@ def read_cubin_head(view: View, limits: Limits) -> CubinHead:
             found=str(header.machine),
             location=view.name,
         )
-    sections = read_sections(view, header, limits)
+    sections = read_sections(view, header, limits) if sections is None else sections
     by_name = {section.name: section for section in sections}
     notes = list(_notes(view, by_name, limits))
     relocatable = header.type == ET_REL

@@ -1,7 +1,7 @@
 """The functions of a cubin with the resources that they need.
 
-Tables are read once and indexed by name; images with thousands of sections are common. ``sh_link`` of
-relocation sections is never looked at: toolkits 12.0 to 12.2 wrote it wrongly.
+Tables are read once and indexed by name; images with thousands of sections are common. ``sh_link``
+of relocation sections is never looked at: toolkits 12.0 to 12.2 wrote it wrongly.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from fatbin.kernel import Kernel, Parameter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from fatbin.arch import Architecture
     from fatbin.errors import Report
     from fatbin.format.elf import ElfHeader, ElfSection
@@ -70,7 +72,7 @@ def read_symbols(
     return found
 
 
-def read_functions(  # noqa: PLR0914 - one table after the other
+def read_functions(
     view: View,
     header: ElfHeader,
     sections: tuple[ElfSection, ...],
@@ -149,9 +151,9 @@ def _per_symbol(data: bytes) -> tuple[dict[int, int], dict[int, int], dict[int, 
     return registers, stacks, frames
 
 
-def _facts(data: bytes) -> dict[str, object]:
+def _facts(data: bytes) -> dict[str, Any]:
     """Return what a function's own ``.nv.info.<name>`` says, as fields of a kernel."""
-    facts: dict[str, object] = {}
+    facts: dict[str, Any] = {}
     parameters = []
     for _, ident, value, sized in attr.attributes(data):
         if ident == attr.KPARAM_INFO and len(sized) == 12:  # noqa: PLR2004

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from fatbin.errors import FatbinError
+    from fatbin.format.images import Cubin, Ltoir, Ptx
     from fatbin.format.view import View
     from fatbin.inventory import Entry, Module
     from fatbin.limits import Limits
@@ -49,6 +50,19 @@ class OpenEntry:
             MissingDependencyError: LZ4 or zstd without cramjam.
         """
         return read_entry(self._view, self.facts, self._limits)
+
+    def image(self) -> Cubin | Ptx | Ltoir | bytes | bytearray:
+        """Return the payload opened by its kind; plain bytes where nothing is known of the kind.
+
+        Raises:
+            FormatError: as :meth:`read`, or the payload is not what its kind says.
+            LimitExceededError: larger than the limits allow.
+            MissingDependencyError: LZ4 or zstd without cramjam.
+        """
+        from fatbin.format.images import open_image  # noqa: PLC0415 - listing opens no image
+
+        name = f"{self._view.name}+{self.facts.offset:#x}"
+        return open_image(self.facts.kind, self.read(), name=name, limits=self._limits)
 
     def __repr__(self) -> str:
         """Return kind, architecture and place."""
