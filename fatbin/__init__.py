@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fatbin.kernel import Kernel, Parameter
     from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
     from fatbin.limits import Limits
-    from fatbin.scanning.opened import OpenContainer, OpenEntry, OpenFile, open  # noqa: A004
+    from fatbin.scanning.opened import OpenContainer, OpenEntry, OpenFile, OpenLibrary, open  # noqa: A004
     from fatbin.scanning.scanner import scan, scan_bytes
 
 _HOMES = {
@@ -62,7 +62,7 @@ _HOMES = {
     "fatbin.kernel": ("Kernel", "Parameter"),
     "fatbin.kinds": ("Compression", "EntryFlags", "EntryKind", "Place"),
     "fatbin.limits": ("Limits",),
-    "fatbin.scanning.opened": ("OpenContainer", "OpenEntry", "OpenFile", "open"),
+    "fatbin.scanning.opened": ("OpenContainer", "OpenEntry", "OpenFile", "OpenLibrary", "open"),
     "fatbin.scanning.scanner": ("scan", "scan_bytes"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -95,6 +95,7 @@ __all__ = [
     "OpenContainer",
     "OpenEntry",
     "OpenFile",
+    "OpenLibrary",
     "Parameter",
     "Place",
     "Ptx",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
+from fatbin.format.entry import entry_header_at, read_payload
 from fatbin.inventory import Issue
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scanning.modules import read_entry
@@ -15,11 +16,38 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-    from fatbin.errors import FatbinError
+    from fatbin.errors import FatbinError, Report
     from fatbin.format.images import Cubin, Ltoir, Ptx
     from fatbin.format.view import View
     from fatbin.inventory import Entry, Module
     from fatbin.limits import Limits
+
+
+class GroupCache:
+    """The payload of the group read last, so that its images do not inflate it again."""
+
+    __slots__ = ("_limits", "_offset", "_payload", "_view")
+
+    def __init__(self, view: View, limits: Limits) -> None:
+        """Hold nothing yet."""
+        self._view = view
+        self._limits = limits
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of the payload."""
+        self._offset = -1
+        self._payload: bytes | bytearray = b""
+
+    def payload(self, offset: int) -> bytes | bytearray:
+        """Return the inflated payload of the group at an offset."""
+        if offset != self._offset:
+            self.forget()
+            self._payload = read_payload(
+                self._view, entry_header_at(self._view, offset), self._limits
+            )
+            self._offset = offset
+        return self._payload
 
 
 class OpenEntry:
@@ -27,21 +55,28 @@ class OpenEntry:
 
     Attributes:
         facts: the entry as the inventory describes it.
+        location: of the library, with the entry's offset.
     """
 
-    __slots__ = ("_limits", "_view", "facts")
+    __slots__ = ("_group", "_limits", "_view", "facts")
 
-    def __init__(self, facts: Entry, view: View, limits: Limits) -> None:
+    def __init__(self, facts: Entry, view: View, limits: Limits, group: GroupCache) -> None:
         """Tie an entry to the bytes it was read from."""
         self.facts = facts
         self._view = view
         self._limits = limits
+        self._group = group
+
+    @property
+    def location(self) -> str:
+        """The library's location and the entry's offset: ``libx.so+0x38b8``."""
+        return f"{self._view.name}+{self.facts.offset:#x}"
 
     def read(self) -> bytes | bytearray:
         """Return the payload, inflated now and within the limits.
 
         A payload that is stored plain comes with its padding of up to 7 bytes, whose number the
-        format does not store.
+        format does not store. The images of a group are cut out of it; it is inflated once.
 
         Raises:
             FormatError: it does not inflate to exactly the declared size, or is cut off;
@@ -49,10 +84,19 @@ class OpenEntry:
             LimitExceededError: larger than the limits allow.
             MissingDependencyError: LZ4 or zstd without cramjam.
         """
-        return read_entry(self._view, self.facts, self._limits)
+        facts = self.facts
+        if facts.group < 0:
+            self._group.forget()
+            return read_entry(self._view, facts, self._limits)
+        whole = self._group.payload(facts.group)
+        return whole[facts.image_offset : facts.image_offset + facts.size]
 
-    def image(self) -> Cubin | Ptx | Ltoir | bytes | bytearray:
+    def image(self, report: Report | None = None) -> Cubin | Ptx | Ltoir | bytes | bytearray:
         """Return the payload opened by its kind; plain bytes where nothing is known of the kind.
+
+        Args:
+            report: gets an error for each damaged table of a cubin that is asked for later; without
+                it the first error is raised.
 
         Raises:
             FormatError: as :meth:`read`, or the payload is not what its kind says.
@@ -61,8 +105,13 @@ class OpenEntry:
         """
         from fatbin.format.images import open_image  # noqa: PLC0415 - listing opens no image
 
-        name = f"{self._view.name}+{self.facts.offset:#x}"
-        return open_image(self.facts.kind, self.read(), name=name, limits=self._limits)
+        return open_image(
+            self.facts.kind,
+            self.read(),
+            name=self.location,
+            limits=self._limits,
+            report=report,
+        )
 
     def __repr__(self) -> str:
         """Return kind, architecture and place."""
@@ -85,7 +134,8 @@ class OpenContainer:
         """Tie a module to the bytes it was read from."""
         self.facts = facts
         self.location = view.name
-        self.entries = tuple(OpenEntry(entry, view, limits) for entry in facts.entries)
+        group = GroupCache(view, limits)
+        self.entries = tuple(OpenEntry(entry, view, limits, group) for entry in facts.entries)
 
     def __repr__(self) -> str:
         """Return form, place and number of entries."""
@@ -93,6 +143,30 @@ class OpenContainer:
         return (
             f"<{facts.form} with {len(self.entries)} entries at {self.location}+{facts.offset:#x}>"
         )
+
+
+class OpenLibrary:
+    """One library of an open file: the file itself, or a member of an archive.
+
+    Attributes:
+        location: path, with ``::member`` for members of archives.
+        format: as in :class:`fatbin.Library`.
+        size: in bytes.
+        containers: by offset.
+    """
+
+    __slots__ = ("containers", "format", "location", "size")
+
+    def __init__(self, part: Part, containers: tuple[OpenContainer, ...]) -> None:
+        """Tie containers to the library they were found in."""
+        self.location = part.view.name
+        self.format = part.format
+        self.size = part.view.size
+        self.containers = containers
+
+    def __repr__(self) -> str:
+        """Return location and number of containers."""
+        return f"<library {self.location} with {len(self.containers)} containers>"
 
 
 class OpenFile:
@@ -108,21 +182,34 @@ class OpenFile:
         self._limits = limits
         self._stack = ExitStack()
         self._parts: Iterator[Part] = self._stack.enter_context(
-            open_parts(path, limits=limits, report=self._report)
+            open_parts(path, limits=limits, report=self.report)
         )
 
-    def containers(self) -> Iterator[OpenContainer]:
-        """Yield what the file holds, library by library; can be run through once.
+    def libraries(self) -> Iterator[OpenLibrary]:
+        """Yield the libraries of the file; can be run through once.
 
-        Named sections come first, then what was found elsewhere in the library.
+        Headers are read, images are not.
 
         Raises:
             FormatError: a header without which nothing can be read.
         """
         for part in self._parts:
-            host = read_host(part, self._limits, self._report)
-            for module in part_modules(part, host, self._limits, self._report):
-                yield OpenContainer(module, part.view, self._limits)
+            host = read_host(part, self._limits, self.report)
+            modules = sorted(
+                part_modules(part, host, self._limits, self.report), key=lambda m: m.offset
+            )
+            yield OpenLibrary(
+                part, tuple(OpenContainer(m, part.view, self._limits) for m in modules)
+            )
+
+    def containers(self) -> Iterator[OpenContainer]:
+        """Yield the containers of all libraries of the file; can be run through once.
+
+        Raises:
+            FormatError: a header without which nothing can be read.
+        """
+        for library in self.libraries():
+            yield from library.containers
 
     def close(self) -> None:
         """Unmap the file."""
@@ -141,7 +228,8 @@ class OpenFile:
         """Unmap the file."""
         self.close()
 
-    def _report(self, error: FatbinError) -> None:
+    def report(self, error: FatbinError) -> None:
+        """Keep an error as an issue, up to the limit; what readers of images report to."""
         if len(self.issues) < self._limits.issues:
             self.issues.append(Issue.of(error))
 
