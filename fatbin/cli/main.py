@@ -10,7 +10,7 @@ import sys
 
 from fatbin import __version__
 from fatbin._record import Record
-from fatbin.cli import exits, read
+from fatbin.cli import exits, kernels, read
 from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
@@ -74,6 +74,13 @@ COMMANDS = (
         "identifiers, how the library is linked, and what is damaged.",
         read.configure_inspect,
         read.run_inspect,
+    ),
+    Command(
+        "kernels",
+        "the kernels inside, with registers, shared memory, stack and code size",
+        "List the kernels of each image with the resources they need.",
+        kernels.configure_kernels,
+        kernels.run_kernels,
     ),
 )
 

@@ -176,9 +176,15 @@ class OpenFile:
         issues: what could not be read so far; it grows while :meth:`containers` runs.
     """
 
-    def __init__(self, path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> None:
-        """Open the file; see :func:`fatbin.open`."""
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        limits: Limits = DEFAULT_LIMITS,
+        report: Report | None = None,
+    ) -> None:
+        """Open the file; see :func:`fatbin.open`. ``report`` gets the errors instead of issues."""
         self.issues: list[Issue] = []
+        self._forward = report
         self._limits = limits
         self._stack = ExitStack()
         self._parts: Iterator[Part] = self._stack.enter_context(
@@ -230,7 +236,9 @@ class OpenFile:
 
     def report(self, error: FatbinError) -> None:
         """Keep an error as an issue, up to the limit; what readers of images report to."""
-        if len(self.issues) < self._limits.issues:
+        if self._forward is not None:
+            self._forward(error)
+        elif len(self.issues) < self._limits.issues:
             self.issues.append(Issue.of(error))
 
 
