@@ -28,6 +28,7 @@ from fatbin.format.elf import (
     read_sections,
 )
 from fatbin.format.layouts import NOTE_HEADER
+from fatbin.format.strings import StringTable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ NOTE_TKINFO = 2000
 NOTE_CUINFO = 1000
 _OLD_ABI = 7
 _FIRST_FAMILY_SM = 100
+_TKINFO_HEADER = 24
 _ARCH_OPTION = rb"-arch[ =](?:sm|compute)_(\d+)([af]?)"
 _TOOL_VERSION = rb"release (\d+\.\d+)"
 
@@ -67,6 +69,22 @@ class CubinHead(Record):
     abi: int
     toolkit: str
     size: int
+
+
+class ToolNote(Record):
+    """What one tool wrote into ``.note.nv.tkinfo``; linked images have several.
+
+    Attributes:
+        tool: such as ``ptxas``.
+        version: its whole version text.
+        branch: of its sources.
+        command_line: the options it ran with.
+    """
+
+    tool: str
+    version: str
+    branch: str
+    command_line: str
 
 
 def is_cubin(data: bytes) -> bool:
@@ -98,7 +116,7 @@ def read_cubin_head(
         )
     sections = read_sections(view, header, limits) if sections is None else sections
     by_name = {section.name: section for section in sections}
-    notes = list(_notes(view, by_name, limits))
+    notes = read_notes(view, by_name, limits)
     relocatable = header.type == ET_REL
     size = elf_extent(view, header, sections)
     if header.abi_version <= _OLD_ABI:
@@ -121,6 +139,29 @@ def read_compat(view: View, limits: Limits) -> bytes:
     """
     sections = {s.name: s for s in read_sections(view, read_elf_header(view), limits)}
     return _section_bytes(view, sections.get(COMPAT_SECTION), limits)
+
+
+def tool_notes(notes: list[tuple[int, bytes]]) -> tuple[ToolNote, ...]:
+    """Return what the notes of type 2000 say.
+
+    A note is a version word, five offsets into the string area behind them, and that area; the
+    first string is empty (evidence: bytes).
+    """
+    found = []
+    for type_, desc in notes:
+        if type_ != NOTE_TKINFO or len(desc) < _TKINFO_HEADER:
+            continue
+        area = StringTable(desc[_TKINFO_HEADER:])
+        texts = [area.at(int.from_bytes(desc[at : at + 4], "little")) for at in (8, 12, 16, 20)]
+        found.append(ToolNote(*texts))
+    return tuple(found)
+
+
+def read_notes(
+    view: View, sections: dict[str, ElfSection], limits: Limits
+) -> list[tuple[int, bytes]]:
+    """Return ``(type, description)`` of NVIDIA's notes; several may stand in one section."""
+    return list(_notes(view, sections, limits))
 
 
 def _new_variant(

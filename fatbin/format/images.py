@@ -9,7 +9,13 @@ import re
 
 from fatbin.errors import FatbinError, FormatError, raise_error
 from fatbin.format.attributes import attributes
-from fatbin.format.cubin import CubinHead, read_cubin_head
+from fatbin.format.cubin import (
+    CubinHead,
+    ToolNote,
+    read_cubin_head,
+    read_notes,
+    tool_notes,
+)
 from fatbin.format.elf import read_elf_header, read_sections
 from fatbin.format.functions import read_functions, read_symbols
 from fatbin.format.ptx import read_ptx_head
@@ -101,6 +107,15 @@ class Cubin:
     def size(self) -> int:
         """Bytes of the image, from its tables."""
         return self.head.size
+
+    @property
+    def tools(self) -> tuple[ToolNote, ...]:
+        """What made the image, with command lines; of a linked one the linker first.
+
+        Empty for images of toolkits before 12.8 (``.note.nv.tkinfo``).
+        """
+        by_name = {section.name: section for section in self._sections}
+        return tool_notes(read_notes(self._view, by_name, self._limits))
 
     @property
     def sections(self) -> tuple[ElfSection, ...]:

@@ -17,6 +17,8 @@ import expected
 import pytest
 from support import ROOT, require
 
+import fatbin
+
 pytestmark = pytest.mark.real
 
 _MOST = 39_000
@@ -51,3 +53,16 @@ def test_listing_cublaslt_takes_little_private_memory() -> None:
     assert bare > 1_000
     assert listing > bare
     assert listing - bare < _MOST
+
+
+def test_kernels_keep_one_image_at_a_time() -> None:
+    """The largest cubin of the library and 60 MB, whatever the 1.2 GB of all of them."""
+    if not Path("/proc/self/status").is_file():
+        require("proc", "no /proc to read the memory of a process from")
+    path = corpus.library(corpus.NCCL_2_29, "nvidia/nccl/lib/libnccl.so.2")
+    entries = [e for e in fatbin.scan(path, linkage=False).entries if e.kind == "sass"]
+    largest = max(entry.size for entry in entries)
+    assert sum(entry.size for entry in entries) > 1_000_000_000
+    bare = _peak("-c", "import time; time.sleep(0.2)")
+    opening = _peak("-m", "fatbin", "kernels", "--relocatable", str(path))
+    assert (opening - bare) * 1024 < largest + 60_000_000

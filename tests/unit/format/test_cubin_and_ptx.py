@@ -183,3 +183,22 @@ def test_builder_refuses() -> None:
         packed.compressed("lz4")
     with pytest.raises(fatbin.FormatError, match="plain images"):
         EntrySpec.group([packed])
+
+
+def test_notes_tell_what_made_an_image() -> None:
+    (note,) = fatbin.Cubin(load("saxpy_100f")).tools
+    assert note.tool == "ptxas"
+    assert "release 13.0, V13.0.88" in note.version
+    assert note.command_line.split() == ["-arch", "sm_100f", "-m", "64"]
+    assert fatbin.Cubin(load("ptxas12.4_sm90")).tools == ()
+    with fatbin.open(FIXTURES / "lib_rdc.so") as file:
+        linked = [
+            entry.image()
+            for container in file.containers()
+            for entry in container.entries
+            if container.facts.wrapper == 2
+        ]
+    for image in linked:
+        assert isinstance(image, fatbin.Cubin)
+        assert image.tools[0].tool == "nvlink"
+        assert {note.tool for note in image.tools} == {"nvlink", "ptxas"}
