@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import corpus
 import pytest
+from hopper import for_hopper
 from support import require
 
 import fatbin
-from fatbin.scanning.opened import OpenContainer, OpenEntry
 from fatbin.survey.kernels import kernels
 
 pytestmark = pytest.mark.real
@@ -73,31 +73,6 @@ DRIVER = (
         "0678eb647063decbf3ff934100e3febf131c640c67bb9ec3e6af7bc18a7102a8",
     ),
 )
-
-
-def for_hopper(container: OpenContainer) -> OpenEntry | None:
-    """Return the image that a device of compute capability 9.0 takes of a container.
-
-    Of cubins sm_90a, then the highest sm_9x up to 9.0; else the highest PTX up to 9.0.
-    """
-    best: tuple[int, int, int] = (0, 0, 0)
-    chosen = None
-    for entry in container.entries:
-        arch, kind = entry.facts.arch, entry.facts.kind
-        if arch is None or arch.variant == "f" or arch.number > 90:
-            continue
-        exact = arch.variant == "a"
-        if exact and arch.number != 90:
-            continue
-        if kind == "sass" and arch.number >= 90:
-            rank = (2, arch.number, int(exact))
-        elif kind == "ptx":
-            rank = (1, arch.number, int(exact))
-        else:
-            continue
-        if rank > best:
-            best, chosen = rank, entry
-    return chosen
 
 
 @pytest.mark.parametrize("case", DRIVER, ids=lambda case: case.member.rsplit("/", 1)[-1])
