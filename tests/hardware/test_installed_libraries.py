@@ -44,7 +44,7 @@ def _find(row: dict[str, Any]) -> Path:
                 digest.update(chunk)
         if digest.hexdigest() == row["sha256"]:
             return path
-    require("libraries", f"{row['library']} of {row['distribution']} is not installed")
+    return require("libraries", f"{row['library']} of {row['distribution']} is not installed")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: str(row["library"]))
