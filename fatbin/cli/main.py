@@ -10,7 +10,7 @@ import sys
 
 from fatbin import __version__
 from fatbin._record import Record
-from fatbin.cli import exits, read
+from fatbin.cli import exits, extract, read
 from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
@@ -74,6 +74,13 @@ COMMANDS = (
         "identifiers, how the library is linked, and what is damaged.",
         read.configure_inspect,
         read.run_inspect,
+    ),
+    Command(
+        "extract",
+        "images into files of their own: .cubin, .ptx, .ltoir",
+        "Write each image, inflated, to a file of its own. Nothing is overwritten unasked.",
+        extract.configure_extract,
+        extract.run_extract,
     ),
 )
 
