@@ -14,8 +14,8 @@ from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scanning.modules import read_entry
 from fatbin.scanning.scanner import Collector, open_parts, part_modules, read_host
-from fatbin.survey.folder import TakenError
 from fatbin.survey.file_names import Names, image_stem
+from fatbin.survey.folder import TakenError
 from fatbin.survey.selection import Selection
 
 TYPE_CHECKING = False

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from fatbin.format.build import EntrySpec, build
 from fatbin.survey.extract import Extraction
-from fatbin.survey.folder import Folder
 from fatbin.survey.file_names import Names, image_stem
+from fatbin.survey.folder import Folder
 
 RESERVED = {"con", "prn", "aux", "nul", *(f"{w}{n}" for w in ("com", "lpt") for n in range(10))}
 NASTY = st.sampled_from(
