@@ -52,10 +52,11 @@ Definition = ast.ClassDef | ast.FunctionDef
 
 
 def find(name: str) -> Definition:
-    """Return the syntax tree of a public class or function."""
-    home = importlib.import_module(getattr(fatbin, name).__module__)
+    """Return the syntax tree of a class or function: a public one, or one named with its module."""
+    module, _, own = name.rpartition(".")
+    home = importlib.import_module(module or getattr(fatbin, name).__module__)
     for node in ast.parse(inspect.getsource(home)).body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == own:
             return node
     raise LookupError(name)
 
@@ -137,6 +138,13 @@ def record(name: str) -> str:
         meaning = re.sub(r"\bNone\b", "null", meanings[key]).replace("False", "false")
         rows.append(f"| `{key}` | {kind} | {meaning} |")
     return "\n".join(rows)
+
+
+def attributes(name: str) -> str:
+    """Return the table of a dictionary of attribute names, and what fatbin reads of them."""
+    named: dict[int, str] = getattr(importlib.import_module("fatbin.format.attributes"), name)
+    rows = [f"| `{number:#04x}` | {word} |" for number, word in sorted(named.items())]
+    return "\n".join(["| id | name |", "|---|---|", *rows])
 
 
 def exits(module: str) -> str:
@@ -228,6 +236,7 @@ def described(node: Definition) -> list[str]:
 
 GENERATORS: dict[str, Callable[[str], str]] = {
     "api": api,
+    "attributes": attributes,
     "exits": exits,
     "layout": layout,
     "output": output,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
-EXECUTED = (README, DOCS / "tutorial.md", *sorted(DOCS.glob("how-to/*.md")))
+EXECUTED = [README, DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PYTHON = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -40,10 +40,10 @@ def _text(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
-def _run(*command: str) -> subprocess.CompletedProcess[str]:
+def _run(*command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *command],
-        cwd=ROOT,
+        cwd=cwd,
         check=False,
         capture_output=True,
         text=True,
@@ -75,17 +75,18 @@ def test_a_changed_block_is_stale() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "kind", "names"),
+    ("pages", "kind", "names"),
     [
-        ("format.md", "layout", sorted(LAYOUTS)),
+        ("format.md cubin.md", "layout", sorted(LAYOUTS)),
+        ("cubin.md", "attributes", ["COMPAT_NAMES", "INFO_NAMES"]),
         ("format.md", "words", ["Compression", "EntryFlags", "EntryKind"]),
         ("api.md", "api", sorted(set(fatbin.__all__) - {"__version__"})),
         ("inventory.md", "record", ["Entry", "Inventory", "Issue", "Library", "Linkage", "Module"]),
         ("inventory.md", "words", ["Compression", "Place"]),
     ],
 )
-def test_every_name_has_a_generated_block(page: str, kind: str, names: list[str]) -> None:
-    text = _text(DOCS / "reference" / page)
+def test_every_name_has_a_generated_block(pages: str, kind: str, names: list[str]) -> None:
+    text = "".join(_text(DOCS / "reference" / page) for page in pages.split())
     assert sorted(re.findall(rf"<!-- {kind}: (\w+) -->", text)) == names
 
 
@@ -189,7 +190,9 @@ def _matches(shown: str, printed: str) -> bool:
 
 
 @pytest.mark.parametrize("block", [pytest.param(body, id=name) for name, body in _console_blocks()])
-def test_console_blocks_print_what_they_show(block: str) -> None:
+def test_console_blocks_print_what_they_show(block: str, tmp_path: Path) -> None:
+    for name in ("cli.py", "fatbin", "fixtures"):  # a checkout that commands may write into
+        (tmp_path / name).symlink_to(ROOT / name)
     exit_code = 0
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         line, _, shown = part.partition("\n")
@@ -199,7 +202,7 @@ def test_console_blocks_print_what_they_show(block: str) -> None:
             continue
         program, *arguments = words
         assert program in {"fatbin", "python"}, f"cannot be executed: {line}"
-        done = _run(*(["-m", "fatbin"] if program == "fatbin" else []), *arguments)
+        done = _run(*(["-m", "fatbin"] if program == "fatbin" else []), *arguments, cwd=tmp_path)
         exit_code = done.returncode
         assert _matches(shown, done.stdout + done.stderr), line
 

@@ -10,7 +10,7 @@ import sys
 
 from fatbin import __version__
 from fatbin._record import Record
-from fatbin.cli import exits, kernels, read
+from fatbin.cli import exits, extract, kernels, read
 from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
@@ -81,6 +81,13 @@ COMMANDS = (
         "List the kernels of each image with the resources they need.",
         kernels.configure_kernels,
         kernels.run_kernels,
+    ),
+    Command(
+        "extract",
+        "images into files of their own: .cubin, .ptx, .ltoir",
+        "Write each image, inflated, to a file of its own. Nothing is overwritten unasked.",
+        extract.configure_extract,
+        extract.run_extract,
     ),
 )
 

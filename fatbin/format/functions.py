@@ -6,7 +6,7 @@ of relocation sections is never looked at: toolkits 12.0 to 12.2 wrote it wrongl
 
 from __future__ import annotations
 
-from fatbin.errors import FormatError, LimitExceededError
+from fatbin.errors import FormatError, LimitExceededError, SizeMismatchError
 from fatbin.format import attributes as attr
 from fatbin.format.layouts import ELF32_SYMBOL, ELF64_SYMBOL
 from fatbin.format.strings import StringTable
@@ -28,6 +28,7 @@ SHT_SYMTAB = 2
 STT_FUNC = 2
 _KERNEL_BIT = 0x10
 _TEXT = ".text."
+_CONSTANT = ".nv.constant"
 _MAX_THREADS_BYTES = 12
 
 
@@ -41,7 +42,8 @@ def read_symbols(
     """Return the functions that own a ``.text.<name>`` section.
 
     Returns:
-        ``(symbol index, name, is a kernel, section index)`` in the order of the symbol table.
+        ``(symbol index, name, is a kernel, section index)`` in the order of the symbol table, one
+        for each section.
     """
     table = next((s for s in sections if s.type == SHT_SYMTAB), None)
     if table is None or not table.link < len(sections):
@@ -49,8 +51,8 @@ def read_symbols(
     strings = sections[table.link]
     layout = ELF64_SYMBOL if header.bits == 64 else ELF32_SYMBOL  # noqa: PLR2004
     try:
-        rows = view.read(table.offset, table.size, "symbol table", limits.header_bytes)
-        text = view.read(strings.offset, strings.size, "string table", limits.header_bytes)
+        rows = view.read(table.offset, table.file_size, "symbol table", limits.header_bytes)
+        text = view.read(strings.offset, strings.file_size, "string table", limits.header_bytes)
     except (FormatError, LimitExceededError) as exc:
         report(exc)
         return []
@@ -58,14 +60,16 @@ def read_symbols(
     whole = len(rows) - len(rows) % layout.size
     wide = header.bits == 64  # noqa: PLR2004
     found: Symbols = []
+    owned: set[int] = set()  # hostile tables name the same section again and again
     try:
         for index, row in enumerate(layout.struct.iter_unpack(rows[:whole])):
             name_at, info, other, shndx = (row[0], row[1], row[2], row[3]) if wide else (
                 row[0], row[3], row[4], row[5]
             )  # fmt: skip
-            if info & 15 == STT_FUNC and shndx < len(sections):
+            if info & 15 == STT_FUNC and shndx < len(sections) and shndx not in owned:
                 owner = sections[shndx].name
                 if owner.startswith(_TEXT) and names.at(name_at) == owner[6:]:
+                    owned.add(shndx)
                     found.append((index, owner[6:], bool(other & _KERNEL_BIT), shndx))
     except LimitExceededError as exc:
         report(exc)
@@ -89,18 +93,25 @@ def read_functions(
         return ()
     by_name = {section.name: section for section in sections}
     banks = _constant_banks(by_name)
+    left = view.size  # sections of an honest image do not overlap
 
     def data_of(name: str) -> bytes:
+        nonlocal left
         section = by_name.get(name)
         if section is None:
             return b""
         try:
-            return view.read(section.offset, section.file_size, name, limits.header_bytes)
+            data = view.read(section.offset, section.file_size, name, limits.header_bytes)
+            left -= len(data)
+            if left < 0:
+                raise _overlap(view, section)
+            return data  # noqa: TRY300 - what is read counts
         except (FormatError, LimitExceededError) as exc:
             report(exc)
             return b""
 
-    registers, stacks, frames = _per_symbol(data_of(".nv.info"))
+    indexes = {index for index, _, _, _ in symbols}
+    registers, stacks, frames = _per_symbol(data_of(".nv.info"), indexes)
     functions = []
     for index, name, entry, section in symbols:
         facts = _facts(data_of(f".nv.info.{name}"))
@@ -127,40 +138,55 @@ def _size(by_name: dict[str, ElfSection], name: str) -> int:
     return section.size if section is not None else 0
 
 
+def _overlap(view: View, section: ElfSection) -> SizeMismatchError:
+    return SizeMismatchError(
+        f"sections are together larger than the image of {view.size} bytes",
+        offset=view.report_offset(section.offset),
+        field="size",
+        expected=f"at most {view.size} bytes",
+        found=f"{section.size} bytes more",
+        location=view.name,
+    )
+
+
 def _constant_banks(by_name: dict[str, ElfSection]) -> dict[str, tuple[tuple[int, int], ...]]:
     """Return the constant banks of each function: ``.nv.constant2.<name>`` is bank 2."""
-    banks: dict[str, tuple[tuple[int, int], ...]] = {}
+    banks: dict[str, list[tuple[int, int]]] = {}
     for name, section in by_name.items():
-        if name.startswith(".nv.constant"):
-            number, _, function = name[12:].partition(".")
-            if function and number.isdigit():
-                banks[function] = (*banks.get(function, ()), (int(number), section.size))
+        if name.startswith(_CONSTANT):
+            number, _, function = name[len(_CONSTANT) :].partition(".")
+            if function and len(number) <= 2 and number.isascii() and number.isdigit():  # noqa: PLR2004 - 18 banks
+                banks.setdefault(function, []).append((int(number), section.size))
     return {name: tuple(sorted(found)) for name, found in banks.items()}
 
 
-def _per_symbol(data: bytes) -> tuple[dict[int, int], dict[int, int], dict[int, int]]:
+def _per_symbol(
+    data: bytes, indexes: set[int]
+) -> tuple[dict[int, int], dict[int, int], dict[int, int]]:
     """Return registers, stack and frame by symbol index, from the image's ``.nv.info``."""
     registers: dict[int, int] = {}
     stacks: dict[int, int] = {}
     frames: dict[int, int] = {}
     tables = {attr.REGCOUNT: registers, attr.MIN_STACK_SIZE: stacks, attr.FRAME_SIZE: frames}
-    for _, ident, value, sized in attr.attributes(data):
+    for _, ident, _, sized in attr.attributes(data):
         table = tables.get(ident)
-        if table is not None and value == 8:  # noqa: PLR2004 - symbol and number
-            table[int.from_bytes(sized[:4], "little")] = int.from_bytes(sized[4:8], "little")
+        if table is not None and len(sized) == 8:  # noqa: PLR2004 - symbol and number
+            index = int.from_bytes(sized[:4], "little")
+            if index in indexes:
+                table[index] = int.from_bytes(sized[4:], "little")
     return registers, stacks, frames
 
 
 def _facts(data: bytes) -> dict[str, Any]:
     """Return what a function's own ``.nv.info.<name>`` says, as fields of a kernel."""
     facts: dict[str, Any] = {}
-    parameters = []
+    parameters: dict[int, Parameter] = {}
     for _, ident, value, sized in attr.attributes(data):
         if ident == attr.KPARAM_INFO and len(sized) == 12:  # noqa: PLR2004
             ordinal = int.from_bytes(sized[4:6], "little")
             offset = int.from_bytes(sized[6:8], "little")
             size = int.from_bytes(sized[8:12], "little") >> 18
-            parameters.append(Parameter(ordinal, offset, size))
+            parameters[ordinal] = Parameter(ordinal, offset, size)
         elif ident in (attr.MAX_THREADS, attr.REQNTID) and len(sized) == _MAX_THREADS_BYTES:
             sizes = tuple(int.from_bytes(sized[i : i + 4], "little") for i in (0, 4, 8))
             facts["max_threads" if ident == attr.MAX_THREADS else "required_threads"] = sizes
@@ -171,5 +197,5 @@ def _facts(data: bytes) -> dict[str, Any]:
         elif ident == attr.NUM_BARRIERS:
             facts["barriers"] = value & 0xFF
     if parameters:
-        facts["parameters"] = tuple(sorted(parameters))
+        facts["parameters"] = tuple(sorted(parameters.values()))
     return facts

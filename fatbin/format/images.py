@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from fatbin.limits import Limits
 
 LTOIR_MAGIC = b"\xed\x43\x4e\x7f"
-_LINE = 4096  # how far back the beginning of a line is looked for
 
 BUILT_IN = frozenset(("vprintf", "malloc", "free", "__assertfail"))
 """Functions that the driver provides. Source: PTX Writer's Guide to Interoperability, "System
@@ -42,7 +41,8 @@ Calls"."""
 # Each begins with a literal, which the search finds at memory speed.
 _ENTRY = rb"\.entry\s+([\w$.]+)"
 _FUNC = rb"\.func\s*(?:\([^()]*\)\s*)?([\w$.]+)"
-_BLOCK_COMMENT = rb"/\*[^*]*(?:\*+[^*/][^*]*)*(?:\*+/|\*+\Z|\Z)"
+# A comment can hold the beginning of the other sort, and a string that of both.
+_COMMENT = rb'"[^"\n]*"|//[^\n]*|/\*[^*]*(?:\*+[^*/][^*]*)*(?:\*+/|\*+\Z|\Z)'
 _ADDRESS_SIZE = rb"\.address_size[ \t]+(\d+)"
 
 
@@ -221,7 +221,7 @@ class Ptx:
             return
         text = self.text
         if b"/*" in text:
-            text = re.sub(_BLOCK_COMMENT, b" ", text)
+            text = re.sub(_COMMENT, b" ", text)
         self._entries = tuple(dict.fromkeys(name for _, name in _matches(_ENTRY, text)))
         externs: dict[str, None] = {}
         defined = set()
@@ -260,12 +260,19 @@ class Ltoir:
 
 
 def _matches(pattern: bytes, text: bytes) -> Iterator[tuple[int, str]]:
-    """Yield ``(start, name)`` of each match that is not in a comment to the end of the line."""
+    """Yield ``(start, name)`` of each match that is not in a comment to the end of the line.
+
+    Each byte is looked at once, however long a line is.
+    """
+    since, comment = 0, False
     for match in re.finditer(pattern, text):
         start = match.start()
-        before = text[max(0, start - _LINE) : start]
-        line = before[before.rfind(b"\n") + 1 :]
-        if b"//" not in line:
+        newline = text.rfind(b"\n", since, start)
+        if newline >= 0:
+            since, comment = newline, False
+        comment = comment or text.find(b"//", since, start) >= 0
+        since = start
+        if not comment:
             yield start, match[1].decode("ascii", "backslashreplace")
 
 
