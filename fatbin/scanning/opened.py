@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
+from fatbin.errors import FormatError, LimitExceededError
 from fatbin.format.entry import entry_header_at, read_payload
 from fatbin.inventory import Issue
 from fatbin.limits import DEFAULT_LIMITS
@@ -194,26 +195,25 @@ class OpenFile:
     def libraries(self) -> Iterator[OpenLibrary]:
         """Yield the libraries of the file; can be run through once.
 
-        Headers are read, images are not.
-
-        Raises:
-            FormatError: a header without which nothing can be read.
+        Headers are read, images are not. A library whose first header cannot be read is left out
+        and told in :attr:`issues`.
         """
         for part in self._parts:
-            host = read_host(part, self._limits, self.report)
-            modules = sorted(
-                part_modules(part, host, self._limits, self.report), key=lambda m: m.offset
-            )
+            try:
+                host = read_host(part, self._limits, self.report)
+                modules = sorted(
+                    part_modules(part, host, self._limits, self.report), key=lambda m: m.offset
+                )
+            except (FormatError, LimitExceededError) as exc:  # of this library; go on with the rest
+                exc.location = exc.location or part.view.name
+                self.report(exc)
+                continue
             yield OpenLibrary(
                 part, tuple(OpenContainer(m, part.view, self._limits) for m in modules)
             )
 
     def containers(self) -> Iterator[OpenContainer]:
-        """Yield the containers of all libraries of the file; can be run through once.
-
-        Raises:
-            FormatError: a header without which nothing can be read.
-        """
+        """Yield the containers of all libraries of the file; can be run through once."""
         for library in self.libraries():
             yield from library.containers
 

@@ -185,3 +185,16 @@ def test_without_cramjam_headers_are_read_all_the_same(monkeypatch: pytest.Monke
     assert not fatbin.scan(FIXTURES / "lib_3arch.so", linkage=False).all_issues
     issues = fatbin.scan(FIXTURES / "lib_3arch.so", linkage=False, verify=True).all_issues
     assert {issue.code for issue in issues} == {"MissingDependency"}
+
+
+def test_a_broken_member_does_not_end_an_open_archive(tmp_path: Path) -> None:
+    from hosts import archive
+
+    good = (FIXTURES / "host_1arch.o").read_bytes()
+    path = tmp_path / "lib.a"
+    path.write_bytes(
+        archive(("bad.cubin", (FIXTURES / "saxpy_80.cubin").read_bytes()[:100]), ("good.o", good))
+    )
+    with fatbin.open(path) as file:
+        assert [library.location for library in file.libraries()] == [f"{path}::good.o"]
+        assert [issue.location for issue in file.issues] == [f"{path}::bad.cubin"]
