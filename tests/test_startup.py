@@ -8,7 +8,17 @@ import sys
 import pytest
 from support import ROOT
 
-HEAVY = ("construct", "cramjam", "lief", "rich", "torch", "dataclasses", "inspect", "typing", "shutil")
+HEAVY = (
+    "construct",
+    "cramjam",
+    "lief",
+    "rich",
+    "torch",
+    "dataclasses",
+    "inspect",
+    "typing",
+    "shutil",
+)
 
 
 def modules_after(code: str) -> set[str]:
@@ -39,7 +49,9 @@ def test_nothing_heavy_is_imported(code: str, light: tuple[str, ...]) -> None:
 
 
 def test_import_fatbin_imports_nothing_else_of_it() -> None:
-    assert {name for name in modules_after("import fatbin") if name.startswith("fatbin")} == {"fatbin"}
+    assert {name for name in modules_after("import fatbin") if name.startswith("fatbin")} == {
+        "fatbin"
+    }
 
 
 def test_public_names_can_be_had_and_listed() -> None:

@@ -10,7 +10,7 @@ import sys
 
 from fatbin import __version__
 from fatbin._record import Record
-from fatbin.cli import exits, read
+from fatbin.cli import exits, read, size
 from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
@@ -74,6 +74,15 @@ COMMANDS = (
         "identifiers, how the library is linked, and what is damaged.",
         read.configure_inspect,
         read.run_inspect,
+    ),
+    Command(
+        "size",
+        "where the bytes of a file go, each counted once",
+        "Account for every byte of libraries, objects, archives, fatbins: host code and data, "
+        "device code by architecture, kind or place, what containers add, what a device link left "
+        "over.",
+        size.configure_size,
+        size.run_size,
     ),
 )
 

@@ -7,8 +7,8 @@ from patching import patched
 from support import FIXTURES
 
 import fatbin
-from fatbin.format.build import EntrySpec
 from fatbin.format.attributes import attributes
+from fatbin.format.build import EntrySpec
 from fatbin.format.cubin import read_compat, read_cubin_head
 from fatbin.format.layouts import ELF64_HEADER, ELF64_SECTION, ELF_IDENT
 from fatbin.format.ptx import read_ptx_head
