@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 from fatbin.cli import exits
@@ -9,8 +10,6 @@ from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
     from fatbin.survey.kernels import LibraryKernels
     from fatbin.survey.sizes import Account
 
@@ -129,7 +128,7 @@ def _write_json(
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+    if text.isdecimal() and int(text):
+        return int(text)
+    msg = f"expected a whole number from 1 on, found {text!r}"
+    raise argparse.ArgumentTypeError(msg)
