@@ -10,7 +10,7 @@ import sys
 
 from fatbin import __version__
 from fatbin._record import Record
-from fatbin.cli import exits, read, size
+from fatbin.cli import diff, exits, read, size
 from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
@@ -83,6 +83,14 @@ COMMANDS = (
         "over.",
         size.configure_size,
         size.run_size,
+    ),
+    Command(
+        "diff",
+        "what changed between two builds of a library",
+        "Compare two files: architectures, PTX versions, kernels, sizes and linkage. Names of "
+        "files, order, offsets, compression and debug text are no difference.",
+        diff.configure_diff,
+        diff.run_diff,
     ),
 )
 
