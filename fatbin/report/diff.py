@@ -16,9 +16,9 @@ __all__ = ["diff_markdown", "diff_text", "writer"]
 
 _FACTS = {"cuda_runtime": "CUDA runtime", "needed": "needed libraries"}
 _SIZES = (
-    ("file", "file"),
-    ("stored", "device code, stored"),
-    ("inflated", "device code, inflated"),
+    ("file", "bytes of the file"),
+    ("stored", "bytes of device code"),
+    ("inflated", "bytes of it inflated"),
     ("images", "images"),
 )
 
@@ -34,7 +34,7 @@ def diff_text(out: Writer, diff: Diff, top: int | None) -> None:
             out.line(f"  {sign} {text}")
         rows = list(_size_rows(library))
         if rows:
-            out.table(("bytes", ">before", ">after", ">change"), rows)
+            out.table(("size", ">before", ">after", ">change"), rows)
 
 
 def diff_markdown(stream: TextIO, diff: Diff, top: int | None) -> None:
@@ -44,24 +44,29 @@ def diff_markdown(stream: TextIO, diff: Diff, top: int | None) -> None:
         stream.write(f"\n### {_code(_title(library))}\n\n")
         words = {"+": "gained", "-": "lost", "~": "changed"}
         for sign, text, name in _changes(library, top):
-            shown = text.replace(name, _code(name), 1) if name else _escaped(text)
+            shown = _escaped(text)
+            if name:
+                head, _, rest = text.partition(name)
+                shown = _escaped(head) + _code(name) + _escaped(rest)
             stream.write(f"- **{words[sign]}** {shown}\n")
         rows = list(_size_rows(library))
         if rows:
-            stream.write("\n| bytes | before | after | change |\n|---|--:|--:|--:|\n")
+            stream.write("\n| size | before | after | change |\n|---|--:|--:|--:|\n")
             stream.writelines(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def _verdict(diff: Diff) -> str:
-    what = "architectures, PTX versions and kernels" if diff.kernels else "architectures and PTX"
+    kinds = ["architectures", "PTX versions", *(["kernels"] if diff.kernels else [])]
+    what, last = ", ".join(kinds[:-1]), kinds[-1]
     if diff.differs:
-        verdict = f"{what} differ" if not diff.kernels else "architectures, PTX or kernels differ"
+        verdict = f"{what} or {last} differ"
     elif diff.libraries:
-        verdict = f"same {what}; sizes or linkage differ"
+        verdict = f"same {what} and {last}; sizes or linkage differ"
     else:
         verdict = "no difference"
     if diff.unchanged and diff.libraries:
-        verdict += f"; {diff.unchanged:,} libraries without a difference"
+        what = "library" if diff.unchanged == 1 else "libraries"
+        verdict += f"; {diff.unchanged:,} {what} without a difference"
     if diff.issues:
         verdict += "; not everything could be read"
     return verdict
