@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
-EXECUTED = [README, DOCS / "tutorial.md"]
+EXECUTED = [README, DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PYTHON = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")

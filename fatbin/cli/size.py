@@ -89,10 +89,14 @@ def _write_text(
     if by == "library":
         sizes.libraries_text(out, accounts, top)
     elif by == "kernel":
-        for _, library in kernels:
+        for index, (_, library) in enumerate(kernels):
+            if index:
+                out.line("")
             sizes.kernels_text(out, library, _KERNELS_SHOWN if top is None else top)
     else:
-        for found in accounts:
+        for index, found in enumerate(accounts):
+            if index:
+                out.line("")
             sizes.account_text(out, found, rows(found.libraries, by), by, top)
 
 

@@ -40,7 +40,6 @@ def account_text(
         out.line("")
         columns = ("part", by, ">entries", ">stored bytes", ">share", ">inflated bytes", ">ratio")
         out.table(columns, _group_rows(grouped, account.size, top))
-    out.line("")
 
 
 def libraries_text(out: Writer, accounts: Sequence[Account], top: int | None) -> None:
@@ -98,7 +97,6 @@ def kernels_text(out: Writer, library: LibraryKernels, top: int | None) -> None:
         out.line(
             f"  {_count(library.functions, 'device function')}, {library.function_code:,} bytes"
         )
-    out.line("")
 
 
 def rows_csv(
