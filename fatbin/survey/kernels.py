@@ -10,7 +10,7 @@ from fatbin.errors import FatbinError, FormatError, LimitExceededError
 from fatbin.format.images import Cubin
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scanning.scanner import Collector, open_parts, part_modules, read_host
-from fatbin.survey.payloads import payloads
+from fatbin.survey.payloads import each_payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,20 +148,24 @@ def _library(part: Part, limits: Limits) -> LibraryKernels:
     collector = Collector(view.name, limits)
     sums: dict[str, _Sum] = {}
     images = functions = function_code = 0
+
+    def add(entry: Entry, data: bytes | bytearray) -> None:
+        nonlocal images, functions, function_code
+        cubin = open_cubin(view.name, entry, data, limits, collector)
+        if cubin is None:
+            return
+        images += 1
+        for name, is_kernel, code in cubin.code():
+            if is_kernel:
+                sums.setdefault(name, _Sum()).add(entry.arch, code)
+            else:
+                functions += 1
+                function_code += len(code)
+
     try:
         host = read_host(part, limits, collector)
         modules = part_modules(part, host, limits, collector)
-        for entry, data in payloads(view, modules, _SASS, limits, collector):
-            cubin = open_cubin(view.name, entry, data, limits, collector)
-            if cubin is None:
-                continue
-            images += 1
-            for name, is_kernel, code in cubin.code():
-                if is_kernel:
-                    sums.setdefault(name, _Sum()).add(entry.arch, code)
-                else:
-                    functions += 1
-                    function_code += len(code)
+        each_payload(view, modules, _SASS, limits, collector, add)
     except (FormatError, LimitExceededError) as exc:
         collector(exc)
     kernels = [

@@ -7,14 +7,16 @@ from fatbin.format.images import Ptx
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scanning.scanner import Collector, open_parts, part_modules, read_host
 from fatbin.survey.kernels import open_cubin
-from fatbin.survey.payloads import payloads
+from fatbin.survey.payloads import each_payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fatbin.arch import Architecture
-    from fatbin.inventory import Issue
+    from fatbin.errors import Report
+    from fatbin.format.view import View
+    from fatbin.inventory import Entry, Issue, Module
     from fatbin.limits import Limits
 
     Names = dict[str, set[Architecture | None]]
@@ -36,23 +38,29 @@ def kernel_names(
     """
     with open_parts(path, report=Collector(path, limits), limits=limits) as parts:
         for part in parts:
-            view = part.view
-            collector = Collector(view.name, limits)
-            names: Names = {}
+            collector = Collector(part.view.name, limits)
             modules = []
             try:
                 host = read_host(part, limits, collector)
                 modules = list(part_modules(part, host, limits, collector))
             except (FormatError, LimitExceededError) as exc:
                 collector(exc)
-            for entry, data in payloads(view, modules, _KINDS, limits, collector):
-                kernels: tuple[str, ...]
-                if entry.kind == "sass":
-                    cubin = open_cubin(view.name, entry, data, limits, collector)
-                    kernels = cubin.kernel_names if cubin is not None else ()
-                else:
-                    kernels = Ptx(data).entries
-                for name in kernels:
-                    names.setdefault(name, set()).add(entry.arch)
             if modules:
-                yield view.name, names, collector.issues
+                names = _names(part.view, modules, limits, collector)
+                yield part.view.name, names, collector.issues
+
+
+def _names(view: View, modules: list[Module], limits: Limits, report: Report) -> Names:
+    names: Names = {}
+
+    def add(entry: Entry, data: bytes | bytearray) -> None:
+        kernels: tuple[str, ...] = ()
+        if entry.kind != "sass":
+            kernels = Ptx(data).entries
+        elif cubin := open_cubin(view.name, entry, data, limits, report):
+            kernels = cubin.kernel_names
+        for name in kernels:
+            names.setdefault(name, set()).add(entry.arch)
+
+    each_payload(view, modules, _KINDS, limits, report, add)
+    return names

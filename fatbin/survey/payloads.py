@@ -8,21 +8,30 @@ from fatbin.scanning.modules import read_entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from fatbin.errors import Report
     from fatbin.format.view import View
     from fatbin.inventory import Entry, Module
     from fatbin.limits import Limits
 
+    Use = Callable[[Entry, bytes | bytearray], None]
+    """What is done with an entry and its inflated payload."""
 
-def payloads(
-    view: View, modules: Iterable[Module], kinds: frozenset[str], limits: Limits, report: Report
-) -> Iterator[tuple[Entry, bytes | bytearray]]:
-    """Yield the entries of some kinds with their inflated payloads.
+
+def each_payload(
+    view: View,
+    modules: Iterable[Module],
+    kinds: frozenset[str],
+    limits: Limits,
+    report: Report,
+    use: Use,
+) -> None:
+    """Inflate the entries of some kinds and hand them to ``use``.
 
     What cannot be inflated goes to ``report``. Obfuscated LTO-IR is passed over: nobody outside
-    NVIDIA can read it. Whoever keeps no payload has one of them in memory, or one group.
+    NVIDIA can read it. If ``use`` keeps no payload, one of them is in memory, or one group: a
+    generator could not promise that, since its caller's loop keeps the last while the next is made.
     """
     for module in modules:
         group: bytes | bytearray = b""
@@ -38,7 +47,8 @@ def payloads(
             if entry.group >= 0:
                 data = group[entry.image_offset : entry.image_offset + entry.size]
                 if data:  # of a group that could not be inflated nothing more is to be said
-                    yield entry, data
+                    use(entry, data)
+                data = b""
                 continue
             try:
                 data = read_entry(view, entry, limits)
@@ -48,5 +58,5 @@ def payloads(
             if is_group:
                 group = data
             else:
-                yield entry, data
+                use(entry, data)
             data = b""  # let go of it before the next is made
