@@ -116,7 +116,7 @@ def read_payload(
     from fatbin.format.codec import decompress  # noqa: PLC0415 - a header walk needs no codec
 
     compression = compression_of(header.flags)
-    if header.flags & EntryFlags.OBFUSCATED:
+    if header.flags & EntryFlags.OBFUSCATED and compression is not Compression.NONE:
         msg = "payload is obfuscated LTO-IR, whose scheme is not public; it cannot be inflated"
         raise UnsupportedVersionError(
             msg,

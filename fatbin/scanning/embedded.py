@@ -15,6 +15,14 @@ import re
 from fatbin._record import Record
 from fatbin.errors import FormatError, LimitExceededError
 from fatbin.format.container import SIGNATURE, read_container
+from fatbin.scanning.needles import (
+    NATIVE_WINDOW,
+    PLAIN_WINDOW,
+    WORTH_NATIVE,
+    Notes,
+    Window,
+    native_memmem,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,13 +37,10 @@ if TYPE_CHECKING:
 
     Range = tuple[int, int]
 
-# bytes.find steps over as many bytes as the needle has when the byte behind it is in no needle
-# position; so the needles are as long as they can be without the zeros that data is full of, and a
-# window stays below the 30,000 bytes from which CPython switches to a slower algorithm.
+# As long as they can be without the zeros that data is full of.
 _CONTAINER = SIGNATURE[:5]
 _CUBIN = b"\x7fELF\x02\x01\x01"
 _PTX = b".target sm_"
-_WINDOW = 28 << 10
 _OVERLAP = max(len(_CONTAINER), len(_CUBIN), len(_PTX)) - 1
 
 _VERSION = b".version"
@@ -65,16 +70,21 @@ def search(
         report: gets an error for each damaged place.
         containers: how many of the limit named sections have used.
     """
-    sweep = _Sweep(view, limits, report, max(1, limits.containers - containers))
+    free = gaps(taken, view.size)
     covered = list(taken)
-    for start, stop in gaps(taken, view.size):
-        for found in sweep.run(start, stop):
-            covered.append((found.offset, found.offset + found.size))
-            yield found
-    for found in _cubins(view, sweep.cubins, gaps(covered, view.size), limits, report):
+    sweep = _Sweep(view, free, limits, report, max(1, limits.containers - containers))
+    try:
+        for start, stop in free:
+            for found in sweep.run(start, stop):
+                covered.append((found.offset, found.offset + found.size))
+                yield found
+    finally:
+        sweep.close()
+    cubins, texts = sweep.notes.offsets
+    for found in _cubins(view, cubins, gaps(covered, view.size), limits, report):
         covered.append((found.offset, found.offset + found.size))
         yield found
-    yield from _texts(view, sweep.texts, gaps(covered, view.size), limits, report)
+    yield from _texts(view, texts, gaps(covered, view.size), limits, report)
 
 
 def gaps(taken: list[Range], size: int) -> list[Range]:
@@ -91,89 +101,73 @@ def gaps(taken: list[Range], size: int) -> list[Range]:
 
 
 class _Sweep:
-    """One pass over the gaps of a view.
+    """One pass over the gaps of a view; containers are read, candidates for the rest are noted."""
 
-    Attributes:
-        cubins: offsets where a cubin may begin, in order.
-        texts: offsets of PTX ``.target`` directives, in order.
-    """
-
-    def __init__(self, view: View, limits: Limits, report: Report, left: int) -> None:
-        self.cubins: list[int] = []
-        self.texts: list[int] = []
+    def __init__(
+        self, view: View, free: list[Range], limits: Limits, report: Report, left: int
+    ) -> None:
         self._view = view
-        self._limits = limits
         self._report = report
+        self._limits = limits
         self._left = left
-        # A file is read into one small buffer rather than through the map: no page faults, and a
+        # A file is read into small buffers rather than through the map: no page faults, and a
         # window is searched three times while it is in the processor's cache.
-        self._from_file = view.descriptor >= 0 and hasattr(os, "preadv")
-        self._window = bytearray(_WINDOW) if self._from_file else b""
+        from_file = view.descriptor >= 0 and hasattr(os, "preadv")
+        large = sum(stop - start for start, stop in free) >= WORTH_NATIVE
+        memmem = native_memmem() if from_file and large else None
+        size = (NATIVE_WINDOW if memmem else PLAIN_WINDOW) if from_file else 0
+        self._windows = [Window(size, memmem) for _ in range(2 if memmem else 1)]
+        self.notes = Notes((_CUBIN, _PTX), limits.containers, threaded=memmem is not None)
 
     def run(self, start: int, stop: int) -> Iterator[Found]:
         """Yield the containers of a range and note the rest."""
         view = self._view
         position = start
         while position < stop and self._left > 0:
-            data, base, end = self._load(position, stop)
-            first = data.find(_CONTAINER, base, end)
-            until = end if first < 0 else first + _OVERLAP
-            self._note(self.cubins, data, _CUBIN, base, until, position)
-            self._note(self.texts, data, _PTX, base, until, position)
+            window = self._window_at(position, stop)
+            if window is None:
+                return
+            first = window.find(_CONTAINER, position, window.stop)
+            self.notes.note(window, position, window.stop if first < 0 else first + _OVERLAP)
             if first < 0:
-                length = end - base
-                position += length if position + length >= stop else length - _OVERLAP
+                position = window.stop if window.stop >= stop else window.stop - _OVERLAP
                 continue
-            at = position + first - base
-            position = at + 1
-            if view.peek(at, len(SIGNATURE)) == SIGNATURE:
-                self._count(at)
-                container, resume = read_container(view, at, self._report)
-                if container is not None:
-                    yield Found(at, container.size, container)
-                    position = max(position, at + container.size)
-                else:
-                    position = max(position, min(resume, stop))
+            position = first + 1
+            if view.peek(first, len(SIGNATURE)) != SIGNATURE:
+                continue
+            self._count(first)
+            container, resume = read_container(view, first, self._report)
+            if container is not None:
+                yield Found(first, container.size, container)
+                position = max(position, first + container.size)
+            else:
+                position = max(position, min(resume, stop))
 
-    def _load(self, position: int, stop: int) -> tuple[bytes | bytearray, int, int]:
-        """Return bytes, and between which of their indexes the window lies."""
-        view = self._view
-        size = min(_WINDOW, stop - position)
-        begin = view.start + position
-        if not self._from_file:
-            return view.buffer, begin, begin + size  # type: ignore[return-value]
-        window = self._window
-        count = os.preadv(view.descriptor, [window], begin)
-        if not count:
-            msg = "the file ends before its size; it was cut while it was read"
-            self._report(FormatError(msg, offset=position, location=view.name))
-            self._left = 0
-        return window, 0, min(count, size)
+    def close(self) -> None:
+        """End what runs beside the sweep; what was noted is whole then."""
+        self.notes.close()
 
-    def _note(
-        self,
-        offsets: list[int],
-        data: bytes | bytearray,
-        needle: bytes,
-        base: int,
-        end: int,
-        at: int,
-    ) -> None:
-        found = data.find(needle, base, end)
-        while found >= 0 and self._left > 0:
-            offset = at + found - base
-            if not offsets or offset > offsets[-1]:  # windows overlap
-                offsets.append(offset)
-                self._count(offset)
-            found = data.find(needle, found + 1, end)
+    def _window_at(self, position: int, stop: int) -> Window | None:
+        """Return a window to go on in; None when the file turned out to be shorter."""
+        window = self._windows[0]
+        if not window.holds(position, stop, _OVERLAP):
+            self._windows.reverse()
+            window = self._windows[0]
+            self.notes.wait(window)
+            try:
+                window.load(self._view, position, stop)
+            except FormatError as exc:
+                self._report(exc)
+                self._left = 0
+                return None
+        return window
 
     def _count(self, offset: int) -> None:
-        """Count a find; tell when it was the last one allowed."""
+        """Count a container; tell when it was the last one allowed."""
         self._left -= 1
         if self._left == 0:
             allowed = self._limits.containers
-            what = "containers and finds outside the named sections"
-            self._report(_too_many(what, allowed, offset, self._view, "containers"))
+            self._report(_too_many("containers", allowed, offset, self._view, "containers"))
 
 
 def _within(offsets: list[int], free: list[Range]) -> Iterator[Range]:

@@ -286,7 +286,7 @@ def verify_module(view: View, module: Module, limits: Limits, report: Report) ->
     """
     group: bytes | bytearray = b""
     for entry in module.entries:
-        if entry.flags & EntryFlags.OBFUSCATED:
+        if entry.flags & EntryFlags.OBFUSCATED and entry.compression is not Compression.NONE:
             continue  # nobody outside NVIDIA can tell what it should be
         try:
             if entry.group >= 0:

@@ -30,6 +30,8 @@ class Truth(NamedTuple):
 _RDC_OBJECT = ("embedded sass sm_80", "embedded ptx compute_80", "embedded sass sm_100f")
 _MULTI = ("sass sm_75", "sass sm_90a", "ptx compute_90a", "sass sm_100f", "ptx compute_100f")
 _SM_80 = ("bare sass sm_80",)
+_COFF = "reads no COFF on Linux"
+_RDC_COFF = ("relocatable sass sm_80", "relocatable ptx compute_80", "relocatable sass sm_100f")
 _TEXT = "says that text holds no device code"
 _BITCODE = "says that LTO-IR holds no device code"
 _INVALID_ELF = "refuses a wrong sh_link of relocation sections, as toolkits 12.0 to 12.2 write it"
@@ -50,6 +52,12 @@ DISAGREEMENTS = {
     "ptxas11.8_sm35.cubin": Truth(_REMOVED, ("bare sass sm_35",)),
     "sm35_first.fatbin": Truth(_REMOVED, ("bare sass sm_35", "bare sass sm_80")),
     "sm35_last.fatbin": Truth(_REMOVED, ("bare sass sm_80", "bare sass sm_35")),
+    "host_1arch.obj": Truth(_COFF, ("loadable sass sm_80",)),
+    "host_rdc.obj": Truth(_COFF, _RDC_COFF),
+    "coff.lib": Truth(_COFF, ("loadable sass sm_80", *_RDC_COFF)),
+    "lib_rdc.debug": Truth(
+        "calls the missing bytes of a debug file damage", (), ("Format", "Format")
+    ),
     "noshdr.so": Truth(
         "finds nothing without section headers",
         (*_RDC_OBJECT, *_RDC_OBJECT, "embedded sass sm_80", "embedded sass sm_100f"),

@@ -13,7 +13,7 @@ from fatbin.report.table import PlainWriter
 from fatbin.report.text import inspect_libraries
 
 GOLDEN = Path(__file__).parent / "inspect.txt"
-NAMES = [row["file"] for row in manifest()] + ["coff.lib", "lib_rdc.debug"]
+NAMES = [row["file"] for row in manifest()]
 
 
 def document(name: str) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+from pathlib import Path
+
 import pytest
 from hosts import Section, elf
 from patching import patched
-from support import FIXTURES
+from support import FIXTURES, require
 
 import fatbin
 from fatbin.format.build import EntrySpec, build
 from fatbin.format.layouts import ELF64_HEADER, ELF_IDENT
-from fatbin.scanning import embedded
+from fatbin.format.view import View
+from fatbin.scanning import embedded, needles
 
 BLOB = build([EntrySpec(kind=2, payload=b"\x7fELF" + bytes(60), arch=90)])
 CUBIN = (FIXTURES / "saxpy_90a.cubin").read_bytes()
@@ -40,31 +44,74 @@ def test_containers_cubins_and_texts_side_by_side() -> None:
     ]
 
 
-@pytest.mark.parametrize("shift", [0, 1, 2, 3, 4, 7])
-@pytest.mark.parametrize("where", [-8, -4, -1, 0, 1])
-def test_finds_across_the_edges_of_windows(shift: int, where: int) -> None:
+@pytest.fixture(params=["bytes", "plain", "native"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The three ways to search: in memory, through a file with bytes.find, and with memmem."""
+    name: str = request.param
+    monkeypatch.setattr(needles, "PLAIN_WINDOW", 1000)
+    monkeypatch.setattr(embedded, "PLAIN_WINDOW", 1000)
+    monkeypatch.setattr(embedded, "NATIVE_WINDOW", 1000)
+    if name == "native":
+        if needles.native_memmem() is None:
+            require("memmem", "the C library is not known to have a fast one")
+        monkeypatch.setattr(embedded, "WORTH_NATIVE", 0)
+    return name
+
+
+def forms(data: bytes, way: str, path: Path) -> list[tuple[str, int, int]]:
+    host = elf(Section(".rodata", data, align=1))
+    base = host.index(data)
+    if way == "bytes":
+        (library,) = fatbin.scan_bytes(host).libraries
+    else:
+        path.write_bytes(host)
+        (library,) = fatbin.scan(path, linkage=False).libraries
+    assert not library.issues
+    return [(m.form, m.offset - base, m.size) for m in library.modules]
+
+
+@pytest.mark.parametrize("thing", ["container", "cubin", "ptx"])
+def test_finds_across_the_edges_of_windows(way: str, thing: str, tmp_path: Path) -> None:
     """Needles that begin in one window and end in the next are found once."""
-    for thing, form in ((BLOB, "container"), (CUBIN, "cubin"), (PTX + b"\0", "ptx")):
-        lead = bytes(embedded._WINDOW + where - 64 - shift)
-        for pad in (0, 16, 32, 48, 64):
-            got = found(lead + bytes(pad) + thing + bytes(100))
-            assert [form for form, *_ in got] == [form], (form, pad)
+    data = {"container": BLOB, "cubin": CUBIN, "ptx": PTX}[thing]
+    for lead in (*range(880, 1020), *range(1890, 1960)):
+        got = forms(bytes(lead) + data + bytes(100), way, tmp_path / "lib.so")
+        assert got == [(thing, lead, len(data))], lead
 
 
-def test_files_are_swept_as_bytes_are(tmp_path: object) -> None:
-    from pathlib import Path
+def test_many_finds_in_order(way: str, tmp_path: Path) -> None:
+    pieces = [("container", BLOB), ("cubin", CUBIN), ("ptx", PTX), ("container", BLOB)] * 25
+    data, expected = b"", []
+    for index, (form, piece) in enumerate(pieces):
+        expected.append((form, len(data), len(piece)))
+        data += piece + bytes(1 + index % 13 + 900 * (index % 3))
+    assert forms(data, way, tmp_path / "lib.so") == expected
 
-    path = Path(str(tmp_path)) / "lib.so"
-    data = elf(
-        Section(
-            ".rodata", bytes(100_001) + BLOB + bytes(50_000) + CUBIN + bytes(70_000) + PTX + b"\0"
-        )
-    )
-    path.write_bytes(data)
-    from_file = fatbin.scan(path, linkage=False).libraries[0]
-    from_bytes = fatbin.scan_bytes(data, str(path)).libraries[0]
-    assert from_file == from_bytes
-    assert [module.form for module in from_file.modules] == ["container", "cubin", "ptx"]
+
+def test_a_search_that_is_given_up_ends_its_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import threading
+
+    monkeypatch.setattr(embedded, "WORTH_NATIVE", 0)
+    path = tmp_path / "lib.so"
+    path.write_bytes(elf(Section(".rodata", (BLOB + bytes(9)) * 50)))
+    before = threading.active_count()
+    with fatbin.open(path) as file:
+        assert next(file.containers()).facts.form == "container"
+    del file
+    gc.collect()
+    assert threading.active_count() == before
+
+
+def test_a_file_that_shrinks_is_told(tmp_path: Path) -> None:
+    window = needles.Window(100, None)
+    path = tmp_path / "short"
+    path.write_bytes(b"x")
+    with open(path, "rb") as file:
+        view = View(bytes(200), "short", descriptor=file.fileno())
+        with pytest.raises(fatbin.FormatError, match="cut while it was read"):
+            window.load(view, 100, 200)
 
 
 def test_host_code_and_linker_tables_are_not_searched() -> None:

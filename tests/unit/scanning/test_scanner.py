@@ -117,7 +117,7 @@ CLEAN = [
     row["file"]
     for row in manifest()
     if not row["file"].startswith(("hostile", "truncated"))
-    and not row["file"].endswith(("nocuda.o", "nocuda.a"))
+    and not row["file"].endswith(("nocuda.o", "nocuda.a", ".debug"))
 ]
 
 
