@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-
 from fatbin.report.table import writer
 
 TYPE_CHECKING = False
@@ -106,6 +104,8 @@ def rows_csv(
 
     With each account come the rows of its libraries by location.
     """
+    import csv  # noqa: PLC0415 - text does not need it
+
     out = csv.writer(stream, lineterminator="\n")
     name = () if by == "library" else (by,)
     out.writerow(("file", "library", "part", *name, "entries", "stored_bytes", "inflated_bytes"))
@@ -126,6 +126,8 @@ def rows_csv(
 
 def kernels_csv(stream: TextIO, found: Iterable[tuple[str, LibraryKernels]]) -> None:
     """Write a row for each kernel of each library, with the file it is in."""
+    import csv  # noqa: PLC0415 - text does not need it
+
     out = csv.writer(stream, lineterminator="\n")
     columns = ("images", "code_bytes", "duplicates", "duplicate_bytes")
     out.writerow(("file", "library", "kernel", "archs", *columns))
