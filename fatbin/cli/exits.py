@@ -3,7 +3,7 @@
 PASS = 0
 """Done, and everything could be read."""
 FAIL = 1
-"""A gate fails; no command of this version is a gate."""
+"""A gate fails: ``diff --exit-code`` found a difference."""
 ERROR = 2
 """Could not do it, or not whole: usage, unreadable or damaged input."""
 NOTHING = 3

@@ -10,7 +10,7 @@ import sys
 
 from fatbin import __version__
 from fatbin._record import Record
-from fatbin.cli import exits, extract, kernels, read
+from fatbin.cli import diff, exits, extract, kernels, read, size
 from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
@@ -88,6 +88,23 @@ COMMANDS = (
         "Write each image, inflated, to a file of its own. Nothing is overwritten unasked.",
         extract.configure_extract,
         extract.run_extract,
+    ),
+    Command(
+        "size",
+        "where the bytes of a file go, each counted once",
+        "Account for every byte of libraries, objects, archives, fatbins: host code and data, "
+        "device code by architecture, kind or place, what containers add, what a device link left "
+        "over.",
+        size.configure_size,
+        size.run_size,
+    ),
+    Command(
+        "diff",
+        "what changed between two builds of a library",
+        "Compare two files: architectures, PTX versions, kernels, sizes and linkage. Names of "
+        "files, order, offsets, compression and debug text are no difference.",
+        diff.configure_diff,
+        diff.run_diff,
     ),
 )
 

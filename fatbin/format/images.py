@@ -145,6 +145,26 @@ class Cubin:
         """Whether the image holds no kernel, as the image of a device link without any does."""
         return not self.kernel_names
 
+    def code(self) -> Iterator[tuple[str, bool, bytes]]:
+        """Yield ``(name, is a kernel, machine code)`` of each function, in symbol order.
+
+        Raises:
+            FormatError: a section is not inside the image, when no ``report`` was given.
+        """
+        view, sections = self._view, self._sections
+        for _, name, entry, index in read_symbols(
+            view, self._header, sections, self._limits, self._report
+        ):
+            section = sections[index]
+            try:
+                code = view.read(
+                    section.offset, section.file_size, section.name, self._limits.image_bytes
+                )
+            except FatbinError as exc:
+                self._report(exc)
+                continue
+            yield name, entry, code
+
     def section_bytes(self, name: str) -> bytes:
         """Return the bytes of a section; empty when there is none.
 

@@ -55,7 +55,8 @@ def read_coff_host(view: View, limits: Limits, report: Report) -> Host:
         if characteristics & NO_BYTES or not raw_offset:
             continue
         size = clipped(view, name, raw_offset, raw_size, report)
-        sections.append(HostSection(name, raw_offset, size, 0, not characteristics & CODE))
+        code = bool(characteristics & CODE)
+        sections.append(HostSection(name, raw_offset, size, 0, not code, code))
     return Host(
         format="coff",
         machine=MACHINES.get(header["machine"], hex(header["machine"])),

@@ -64,12 +64,13 @@ def _sections(
                 report(_stripped(view, section.name, section.offset, section.size))
             continue
         size = clipped(view, section.name, section.offset, section.size, report)
+        code = bool(section.flags & SHF_EXECINSTR)
         searched = not (
-            section.flags & SHF_EXECINSTR
-            or section.type in _TABLE_TYPES
-            or section.name.startswith(_TABLE_NAMES)
+            code or section.type in _TABLE_TYPES or section.name.startswith(_TABLE_NAMES)
         )
-        found.append(HostSection(section.name, section.offset, size, section.address, searched))
+        found.append(
+            HostSection(section.name, section.offset, size, section.address, searched, code)
+        )
     return tuple(found)
 
 
@@ -87,6 +88,7 @@ def _segments(
             segment.offset,
             max(0, min(segment.file_size, view.size - segment.offset)),
             segment.address,
+            code=bool(segment.flags & PF_X),
         )
         for segment in segments
         if segment.type == PT_LOAD

@@ -33,6 +33,7 @@ class HostSection(Record):
         address: in memory, without the image base; 0 in objects.
         searched: whether device code could lie here unnamed: not in host code, nor in tables of
             the linker and debugger, whose content their formats prescribe.
+        code: whether the processor may run it.
     """
 
     name: str
@@ -40,6 +41,7 @@ class HostSection(Record):
     size: int
     address: int
     searched: bool = True
+    code: bool = False
 
 
 class Host(Record):

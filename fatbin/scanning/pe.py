@@ -59,7 +59,8 @@ def read_pe_host(view: View, report: Report) -> Host:
             continue
         size = min(virtual_size or raw_size, raw_size)
         size = clipped(view, name, offset, size, report)
-        sections.append(HostSection(name, offset, size, address, not characteristics & CODE))
+        code = bool(characteristics & CODE)
+        sections.append(HostSection(name, offset, size, address, not code, code))
     return Host(
         format="pe",
         machine=MACHINES.get(headers.machine, hex(headers.machine)),
