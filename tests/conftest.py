@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from support import find_cuobjdump
 
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("dev", max_examples=50, **_COMMON)  # type: ignore[arg-type]
@@ -17,3 +19,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the switch that rewrites expected documents; a person reads the diff."""
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden")
+
+
+@pytest.fixture(scope="session")
+def cuobjdump() -> Path:
+    """Return NVIDIA's cuobjdump, or skip."""
+    return find_cuobjdump()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -27,3 +28,13 @@ def require(name: str, reason: str) -> NoReturn:
     if name in wanted or "all" in wanted:
         pytest.fail(f"{name} is required: {reason}")
     pytest.skip(f"{name}: {reason}")
+
+
+def find_cuobjdump() -> Path:
+    """Return cuobjdump of the wheel ``nvidia-cuda-cuobjdump``, or skip."""
+    try:
+        installed = files("nvidia-cuda-cuobjdump") or []
+    except PackageNotFoundError:
+        installed = []
+    paths = [Path(str(file.locate())) for file in installed if file.name == "cuobjdump"]
+    return paths[0] if paths else require("cuobjdump", "nvidia-cuda-cuobjdump is not installed")

@@ -5,15 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from fatbin.arch import architecture
-from fatbin.errors import FatbinError, FormatError
+from fatbin.errors import FormatError
 from fatbin.format.container import Container, walk
 from fatbin.format.elf import ELF_MAGIC
 from fatbin.format.entry import (
     NO_TAIL,
     EntryHeader,
     check_entry,
-    entry_header_at,
-    read_payload,
     read_tail,
     unfold,
 )
@@ -23,14 +21,12 @@ from fatbin.inventory import Entry, Module
 from fatbin.kinds import (
     VIRTUAL_KINDS,
     Compression,
-    EntryFlags,
     EntryKind,
     Place,
     compression_of,
     kind_label,
     variant_of,
 )
-from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scanning.embedded import Found, search
 from fatbin.scanning.host import PLACES, WRAPPER_SECTIONS, AddressMap
 
@@ -258,60 +254,6 @@ def read_wrappers(view: View, host: Host) -> dict[int, int]:
             if target >= 0:
                 found[target] = version
     return found
-
-
-def read_entry(view: View, entry: Entry, limits: Limits = DEFAULT_LIMITS) -> bytes | bytearray:
-    """Return the bytes of an entry, inflated; of an image of a group, its part of the group.
-
-    Of a plain payload the up to 7 bytes of padding are included: their number is not stored.
-
-    Raises:
-        FormatError: the payload is not inside the file or does not inflate to its declared size.
-        LimitExceededError: larger than ``limits`` allow.
-        MissingDependencyError: LZ4 or zstd without cramjam.
-    """
-    if not entry.header_size:
-        return view.read(entry.offset, entry.size, "image", limits.image_bytes)
-    if entry.group < 0:
-        return read_payload(view, entry_header_at(view, entry.offset), limits)
-    whole = read_payload(view, entry_header_at(view, entry.group), limits)
-    return whole[entry.image_offset : entry.image_offset + entry.size]
-
-
-def verify_module(view: View, module: Module, limits: Limits, report: Report) -> None:
-    """Inflate every payload and check its size and, of cubins, its magic; errors go to ``report``.
-
-    Obfuscated LTO-IR is passed over.
-    One payload is in memory at a time. A group is inflated once and its images are cut out of it.
-    """
-    group: bytes | bytearray = b""
-    for entry in module.entries:
-        if entry.flags & EntryFlags.OBFUSCATED and entry.compression is not Compression.NONE:
-            continue  # nobody outside NVIDIA can tell what it should be
-        try:
-            if entry.group >= 0:
-                data = group[entry.image_offset : entry.image_offset + entry.size]
-            else:
-                data = group = b""  # let go of the last one before the next is made
-                data = read_entry(view, entry, limits)
-        except FatbinError as exc:
-            report(exc)
-            continue
-        if entry.kind_number == EntryKind.GROUP:
-            group = data
-        elif entry.kind == "sass" and data[:4] != ELF_MAGIC:
-            report(_not_elf(view, entry, bytes(data[:4])))
-
-
-def _not_elf(view: View, entry: Entry, found: bytes) -> FormatError:
-    return FormatError(
-        f"expected a cubin to begin with 7F 45 4C 46, found {found.hex(' ').upper()}",
-        offset=entry.offset,
-        field="payload",
-        expected="7F 45 4C 46",
-        found=found.hex(" ").upper(),
-        location=view.name,
-    )
 
 
 class _SectionNames:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from fatbin.errors import FormatError, LimitExceededError
-from fatbin.format.entry import entry_header_at, read_payload
 from fatbin.inventory import Issue
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scanning.modules import read_entry
+from fatbin.scanning.payloads import Payloads
 from fatbin.scanning.scanner import Part, open_parts, part_modules, read_host
 
 TYPE_CHECKING = False
@@ -24,33 +23,6 @@ if TYPE_CHECKING:
     from fatbin.limits import Limits
 
 
-class GroupCache:
-    """The payload of the group read last, so that its images do not inflate it again."""
-
-    __slots__ = ("_limits", "_offset", "_payload", "_view")
-
-    def __init__(self, view: View, limits: Limits) -> None:
-        """Hold nothing yet."""
-        self._view = view
-        self._limits = limits
-        self.forget()
-
-    def forget(self) -> None:
-        """Let go of the payload."""
-        self._offset = -1
-        self._payload: bytes | bytearray = b""
-
-    def payload(self, offset: int) -> bytes | bytearray:
-        """Return the inflated payload of the group at an offset."""
-        if offset != self._offset:
-            self.forget()
-            self._payload = read_payload(
-                self._view, entry_header_at(self._view, offset), self._limits
-            )
-            self._offset = offset
-        return self._payload
-
-
 class OpenEntry:
     """An entry of an open file.
 
@@ -59,14 +31,14 @@ class OpenEntry:
         location: of the library, with the entry's offset.
     """
 
-    __slots__ = ("_group", "_limits", "_view", "facts")
+    __slots__ = ("_limits", "_payloads", "_view", "facts")
 
-    def __init__(self, facts: Entry, view: View, limits: Limits, group: GroupCache) -> None:
+    def __init__(self, facts: Entry, view: View, limits: Limits, payloads: Payloads) -> None:
         """Tie an entry to the bytes it was read from."""
         self.facts = facts
         self._view = view
         self._limits = limits
-        self._group = group
+        self._payloads = payloads
 
     @property
     def location(self) -> str:
@@ -85,12 +57,7 @@ class OpenEntry:
             LimitExceededError: larger than the limits allow.
             MissingDependencyError: LZ4 or zstd without cramjam.
         """
-        facts = self.facts
-        if facts.group < 0:
-            self._group.forget()
-            return read_entry(self._view, facts, self._limits)
-        whole = self._group.payload(facts.group)
-        return whole[facts.image_offset : facts.image_offset + facts.size]
+        return self._payloads.read(self.facts)
 
     def image(self, report: Report | None = None) -> Cubin | Ptx | Ltoir | bytes | bytearray:
         """Return the payload opened by its kind; plain bytes where nothing is known of the kind.
@@ -135,8 +102,8 @@ class OpenContainer:
         """Tie a module to the bytes it was read from."""
         self.facts = facts
         self.location = view.name
-        group = GroupCache(view, limits)
-        self.entries = tuple(OpenEntry(entry, view, limits, group) for entry in facts.entries)
+        payloads = Payloads(view, limits)
+        self.entries = tuple(OpenEntry(entry, view, limits, payloads) for entry in facts.entries)
 
     def __repr__(self) -> str:
         """Return form, place and number of entries."""

@@ -26,8 +26,8 @@ from fatbin.scanning.modules import (
     bare_module,
     container_module,
     host_modules,
-    verify_module,
 )
+from fatbin.scanning.payloads import verify_module
 from fatbin.scanning.source import open_view
 
 TYPE_CHECKING = False

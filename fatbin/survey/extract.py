@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from fatbin._record import Record
 from fatbin.errors import FatbinError, FormatError, LimitExceededError, SourceError
 from fatbin.format.cubin import read_cubin_head
-from fatbin.format.entry import entry_header_at, read_payload
 from fatbin.format.images import Cubin, Ptx
 from fatbin.format.view import View
 from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scanning.modules import read_entry
+from fatbin.scanning.payloads import Payloads
 from fatbin.scanning.scanner import Collector, open_parts, part_modules, read_host
 from fatbin.survey.file_names import Names, image_stem
 from fatbin.survey.folder import TakenError
@@ -271,46 +270,15 @@ class Extraction:
         return facts._replace(path=path, size=size, sha256=digest.hexdigest())
 
 
-class _Reader:
-    """Reads payloads of a library and holds the last one: a group's serves all its images."""
+class _Reader(Payloads):
+    """Reads payloads of a library that has a name for messages."""
 
     def __init__(self, view: View, limits: Limits) -> None:
+        super().__init__(view, limits)
         self.location = view.name
-        self._view = view
-        self._limits = limits
-        self._at = -1
-        self._data: Payload = b""
-        self._error: FatbinError | None = None
 
     def name_of(self, entry: Entry) -> str:
         return f"{self.location}+{entry.offset:#x}"
-
-    def read(self, entry: Entry) -> Payload:
-        """Return the inflated bytes of an entry; what failed is not tried again at once."""
-        at = entry.group if entry.group >= 0 else entry.offset
-        if at != self._at:
-            self._at, self._data, self._error = at, b"", None  # let go of one before the next
-            try:
-                if entry.group >= 0:
-                    header = entry_header_at(self._view, at)
-                    self._data = read_payload(self._view, header, self._limits)
-                else:
-                    self._data = read_entry(self._view, entry, self._limits)
-            except FatbinError as exc:
-                self._error = exc
-        if self._error is not None:
-            raise self._error
-        if entry.group >= 0:
-            return self._data[entry.image_offset : entry.image_offset + entry.size]
-        return self._data
-
-    def stored(self, entry: Entry) -> bytes:
-        """Return the bytes of an entry as they stand in the file."""
-        offset, size = entry.offset, entry.stored_size
-        if entry.header_size:
-            header = entry_header_at(self._view, offset)
-            offset, size = header.payload_offset, min(size, header.padded_size)
-        return self._view.read(offset, size, "payload", self._limits.image_bytes)
 
 
 def _exact(

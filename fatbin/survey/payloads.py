@@ -1,10 +1,9 @@
-"""Payloads inflated one at a time: a group once, its images cut out of it."""
+"""What is done with every payload of some kinds."""
 
 from __future__ import annotations
 
 from fatbin.errors import FatbinError
-from fatbin.kinds import EntryFlags, EntryKind
-from fatbin.scanning.modules import read_entry
+from fatbin.scanning.payloads import Payloads, is_obfuscated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,29 +33,10 @@ def each_payload(
     generator could not promise that, since its caller's loop keeps the last while the next is made.
     """
     for module in modules:
-        group: bytes | bytearray = b""
-        wanted = {e.group for e in module.entries if e.group >= 0 and e.kind in kinds}
+        payloads = Payloads(view, limits)
         for entry in module.entries:
-            is_group = entry.kind_number == EntryKind.GROUP
-            if entry.group < 0:
-                group = b""
-            if entry.flags & EntryFlags.OBFUSCATED:
-                continue
-            if not (entry.kind in kinds or (is_group and entry.offset in wanted)):
-                continue
-            if entry.group >= 0:
-                data = group[entry.image_offset : entry.image_offset + entry.size]
-                if data:  # of a group that could not be inflated nothing more is to be said
-                    use(entry, data)
-                data = b""
-                continue
-            try:
-                data = read_entry(view, entry, limits)
-            except FatbinError as exc:
-                report(exc)
-                continue
-            if is_group:
-                group = data
-            else:
-                use(entry, data)
-            data = b""  # let go of it before the next is made
+            if entry.kind in kinds and not is_obfuscated(entry):
+                try:
+                    use(entry, payloads.read(entry))
+                except FatbinError as exc:
+                    report(exc)

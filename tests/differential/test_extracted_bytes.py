@@ -6,11 +6,10 @@ import os
 import subprocess
 from collections import Counter
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 import pytest
-from support import FIXTURES, manifest, require
+from support import FIXTURES, manifest
 
 from fatbin.survey.extract import Extraction, Form
 from fatbin.survey.folder import Folder
@@ -26,17 +25,6 @@ NOT_SEEN = {
     "libthin.a": "members are looked for beside the caller, not beside the archive",
 }
 """What cuobjdump passes over, besides files on which it fails or sees no device code."""
-
-
-@pytest.fixture(scope="module")
-def cuobjdump() -> Path:
-    """Return cuobjdump of the wheel ``nvidia-cuda-cuobjdump``."""
-    try:
-        installed = files("nvidia-cuda-cuobjdump") or []
-    except PackageNotFoundError:
-        installed = []
-    paths = [Path(str(file.locate())) for file in installed if file.name == "cuobjdump"]
-    return paths[0] if paths else require("cuobjdump", "nvidia-cuda-cuobjdump is not installed")
 
 
 def _theirs(cuobjdump: Path, option: str, name: str, folder: Path) -> tuple[int, Counter[str]]:

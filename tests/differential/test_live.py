@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import FIXTURES, manifest, require
+from support import FIXTURES, manifest
 
 _OPTIONS = {
     "lelf_all": ("-all", "-lelf"),
@@ -17,17 +16,6 @@ _OPTIONS = {
     "lptx": ("-lptx",),
     "dump": (),
 }
-
-
-@pytest.fixture(scope="module")
-def cuobjdump() -> Path:
-    """Return cuobjdump of the wheel ``nvidia-cuda-cuobjdump``."""
-    try:
-        installed = files("nvidia-cuda-cuobjdump") or []
-    except PackageNotFoundError:
-        installed = []
-    paths = [Path(str(file.locate())) for file in installed if file.name == "cuobjdump"]
-    return paths[0] if paths else require("cuobjdump", "nvidia-cuda-cuobjdump is not installed")
 
 
 def _run(cuobjdump: Path, options: tuple[str, ...], name: str) -> tuple[int, list[str]]:

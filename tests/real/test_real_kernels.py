@@ -6,14 +6,12 @@ import hashlib
 import re
 import subprocess
 from collections import Counter
-from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import NamedTuple
 
 import corpus
 import pytest
 from hopper import for_hopper
-from support import require
 
 import fatbin
 from fatbin.survey.kernels import kernels
@@ -89,16 +87,6 @@ def test_names_are_those_that_the_driver_enumerated(case: Driver) -> None:
     assert len(names) == case.kernels
     joined = "\n".join(sorted(set(names))).encode()
     assert hashlib.sha256(joined).hexdigest() == case.names
-
-
-@pytest.fixture(scope="module")
-def cuobjdump() -> Path:
-    try:
-        installed = files("nvidia-cuda-cuobjdump") or []
-    except PackageNotFoundError:
-        installed = []
-    paths = [Path(str(file.locate())) for file in installed if file.name == "cuobjdump"]
-    return paths[0] if paths else require("cuobjdump", "nvidia-cuda-cuobjdump is not installed")
 
 
 @pytest.mark.parametrize(

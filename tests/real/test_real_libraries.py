@@ -8,7 +8,6 @@ import subprocess
 import zipfile
 from collections import Counter
 from functools import cache
-from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ import corpus
 import expected
 import plain_walk
 import pytest
-from support import require
+from support import find_cuobjdump
 
 import fatbin
 
@@ -125,18 +124,9 @@ _COUNTED_BY_CUOBJDUMP = {
 }
 
 
-def _cuobjdump() -> Path:
-    try:
-        installed = files("nvidia-cuda-cuobjdump") or []
-    except PackageNotFoundError:
-        installed = []
-    paths = [Path(str(file.locate())) for file in installed if file.name == "cuobjdump"]
-    return paths[0] if paths else require("cuobjdump", "nvidia-cuda-cuobjdump is not installed")
-
-
 def _listed(path: Path, option: str) -> tuple[int, Counter[str]]:
     done = subprocess.run(
-        [_cuobjdump(), "-all", option, path], capture_output=True, text=True, check=False
+        [find_cuobjdump(), "-all", option, path], capture_output=True, text=True, check=False
     )
     names = re.findall(r"\.(sm_\w+)\.(?:cubin|ptx)$", done.stdout, re.MULTILINE)
     return done.returncode, Counter(names)

@@ -350,7 +350,7 @@ def test_a_group_that_does_not_inflate_is_tried_once(
         calls.append(header.offset)
         return read_payload(view, header, limits)
 
-    monkeypatch.setattr("fatbin.survey.extract.read_payload", counting)
+    monkeypatch.setattr("fatbin.scanning.payloads.read_payload", counting)
     files, extraction = extract(tmp_path / "x.fatbin", tmp_path / "out")
     assert (files, len(calls)) == ([], 1)
     assert [issue.code for issue in extraction.issues] == ["Decompression"]
