@@ -87,7 +87,7 @@ class Entry(Record):
         arch: what it was compiled for; None where the format names none (groups, LTO-IR files).
         isa_version: PTX ISA version such as ``8.8``; empty for other kinds.
         code_version: the header's major and minor as ``major.minor``; empty outside containers.
-        toolkit: of a bare cubin, such as ``12.4``; empty when not known without inflating.
+        toolkit: of a cubin, such as ``12.4``; of one in a container known only with ``verify``.
         compression: how the payload is stored.
         stored_size: bytes in the file; 0 for an image of a group, whose payload is the group's.
         size: bytes when inflated; of a plain payload with up to 7 bytes of padding.
@@ -100,7 +100,7 @@ class Entry(Record):
         compat: hexadecimal copy of the cubin's ``.nv.compat`` section, SM 100 and later.
         group: offset of the group that holds this image, or -1.
         image_offset: of an image of a group, in the group's inflated payload.
-        relocatable: whether the image must be linked first; None when not known without inflating.
+        relocatable: whether the image must be linked first; None when not known without ``verify``.
     """
 
     place: Place

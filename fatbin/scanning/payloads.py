@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from fatbin.errors import FatbinError, FormatError
-from fatbin.format.elf import ELF_MAGIC
+from fatbin.errors import FatbinError, FormatError, LimitExceededError
+from fatbin.format.cubin import read_cubin_head
 from fatbin.format.entry import entry_header_at, read_payload
+from fatbin.format.view import View
 from fatbin.kinds import Compression, EntryFlags, EntryKind
 from fatbin.limits import DEFAULT_LIMITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fatbin.errors import Report
-    from fatbin.format.view import View
     from fatbin.inventory import Entry, Module
     from fatbin.limits import Limits
 
@@ -88,30 +88,51 @@ def is_obfuscated(entry: Entry) -> bool:
     return bool(obfuscated) and entry.compression is not Compression.NONE
 
 
-def verify_module(view: View, module: Module, limits: Limits, report: Report) -> None:
-    """Inflate every payload and check its size and, of cubins, its magic; errors go to ``report``.
+def verify_module(view: View, module: Module, limits: Limits, report: Report) -> Module:
+    """Inflate every payload; check its size and, of cubins, that it is what its entry says.
 
-    Obfuscated LTO-IR is passed over. One payload is in memory at a time.
+    Obfuscated LTO-IR is passed over. One payload is in memory at a time. Errors go to ``report``.
+
+    Returns:
+        The module with what only the images tell: the toolkit of each cubin, and whether it is
+        relocatable.
     """
     payloads = Payloads(view, limits)
+    entries = []
     for entry in module.entries:
-        if is_obfuscated(entry):
-            continue
+        told = entry
         try:
-            found = bytes(payloads.read(entry)[:4])
+            if not is_obfuscated(entry):
+                told = _verified(view.name, entry, payloads.read(entry), limits, report)
         except FatbinError as exc:
             report(exc)
-            continue
-        if entry.kind == "sass" and found != ELF_MAGIC:
-            report(_not_elf(view, entry, found))
+        entries.append(told)
+    return module._replace(entries=tuple(entries))
 
 
-def _not_elf(view: View, entry: Entry, found: bytes) -> FormatError:
-    return FormatError(
-        f"expected a cubin to begin with 7F 45 4C 46, found {found.hex(' ').upper()}",
-        offset=entry.offset,
-        field="payload",
-        expected="7F 45 4C 46",
-        found=found.hex(" ").upper(),
-        location=view.name,
-    )
+def _verified(
+    location: str, entry: Entry, data: bytes | bytearray, limits: Limits, report: Report
+) -> Entry:
+    if entry.kind != "sass":
+        return entry
+    try:
+        head = read_cubin_head(View(data, location), limits)
+    except (FormatError, LimitExceededError) as exc:
+        exc.offset = entry.offset  # offsets inside an inflated image say nothing in the file
+        exc.message = f"image: {exc.message}"
+        report(exc)
+        return entry
+    # The variant is not compared: the entry knows an f that the image does not.
+    if entry.arch and head.arch and entry.arch.number != head.arch.number:
+        report(
+            FormatError(
+                f"entry is for {entry.arch} but its image is for {head.arch}; the driver goes by "
+                "the entry",
+                offset=entry.offset,
+                field="arch",
+                expected=str(entry.arch),
+                found=str(head.arch),
+                location=location,
+            )
+        )
+    return entry._replace(toolkit=head.toolkit, relocatable=head.relocatable)

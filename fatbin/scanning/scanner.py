@@ -112,7 +112,8 @@ def scan(
         path: of the file.
         limits: bounds on what the file may make this function do.
         linkage: also read soname, needed libraries, CUDA runtime and version (imports LIEF).
-        verify: also inflate every payload and check its size.
+        verify: also inflate every payload, check its size, and take from cubins what only they
+            tell: toolkit, relocatable or not.
 
     Returns:
         One library for a file, one for each member of an archive that holds device code or could
@@ -258,9 +259,9 @@ def _library(part: Part, limits: Limits, *, linkage: bool, verify: bool) -> Libr
     host = read_host(part, limits, collector)
     modules = []
     for module in part_modules(part, host, limits, collector):
-        modules.append(module)
         if verify:
-            verify_module(view, module, limits, collector)
+            module = verify_module(view, module, limits, collector)  # noqa: PLW2901 - the same, told more of
+        modules.append(module)
     modules.sort(key=lambda module: module.offset)
     links = _linkage(view, host, limits, collector) if linkage and host is not None else None
     return Library(

@@ -198,3 +198,36 @@ def test_a_broken_member_does_not_end_an_open_archive(tmp_path: Path) -> None:
     with fatbin.open(path) as file:
         assert [library.location for library in file.libraries()] == [f"{path}::good.o"]
         assert [issue.location for issue in file.issues] == [f"{path}::bad.cubin"]
+
+
+def test_verify_tells_what_only_the_images_know() -> None:
+    before = fatbin.scan(FIXTURES / "rdc.fatbin")
+    after = fatbin.scan(FIXTURES / "rdc.fatbin", verify=True)
+    assert [(e.kind, e.toolkit, e.relocatable) for e in before.entries] == [
+        ("sass", "", None),
+        ("ptx", "", True),
+    ]
+    assert [(e.kind, e.toolkit, e.relocatable) for e in after.entries] == [
+        ("sass", "13.0", True),
+        ("ptx", "", True),
+    ]
+    toolkits = {
+        e.toolkit for e in fatbin.scan(FIXTURES / "invalid_elf_midway.fatbin", verify=True).entries
+    }
+    assert toolkits == {"12.1", "12.9"}
+
+
+def test_verify_finds_an_image_for_another_architecture_and_one_that_is_no_cubin() -> None:
+    cubin = (FIXTURES / "saxpy_80.cubin").read_bytes()
+    data = fatbin.build(
+        [
+            EntrySpec.cubin(cubin, arch="sm_90"),
+            EntrySpec.cubin(cubin)._replace(payload=b"not an ELF image").compressed("zstd"),
+        ]
+    )
+    assert not fatbin.scan_bytes(data).all_issues
+    mismatch, damage = fatbin.scan_bytes(data, verify=True).all_issues
+    assert "entry is for sm_90 but its image is for sm_80" in mismatch.message
+    assert (mismatch.offset, mismatch.field) == (16, "arch")
+    assert damage.message.startswith("image: ")
+    assert damage.offset == 16 + 64 + len(cubin)
