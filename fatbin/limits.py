@@ -22,6 +22,8 @@ class Limits(Record):
         entries: entries in one library, images of groups counted; seen 17,900 in cuFFT.
         issues: issues kept for one library; the rest are counted.
         members: members of one static archive.
+        sections: sections of one ELF file; seen 2,621 in a cubin, objects of C++ sources compiled
+            with a section a function have some ten thousands.
         text_bytes: one PTX text found outside a container; seen 4 MB.
         header_bytes: section tables, string tables and the like read into memory at a time.
     """
@@ -32,6 +34,7 @@ class Limits(Record):
     entries: int = 200_000
     issues: int = 1000
     members: int = 100_000
+    sections: int = 200_000
     text_bytes: int = 256 << 20
     header_bytes: int = 64 << 20
 

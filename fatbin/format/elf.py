@@ -7,7 +7,12 @@ by whoever reads it.
 from __future__ import annotations
 
 from fatbin._record import Record
-from fatbin.errors import BadMagicError, SizeMismatchError, UnsupportedVersionError
+from fatbin.errors import (
+    BadMagicError,
+    LimitExceededError,
+    SizeMismatchError,
+    UnsupportedVersionError,
+)
 from fatbin.format.layouts import (
     ELF32_HEADER,
     ELF32_SECTION,
@@ -158,7 +163,8 @@ def read_sections(
     Raises:
         TruncatedError: the table or the name section is not inside the view.
         SizeMismatchError: the headers are smaller than the specification's.
-        LimitExceededError: the table is larger than ``limits.header_bytes``.
+        LimitExceededError: more than ``limits.sections``, or a table larger than
+            ``limits.header_bytes``.
     """
     if header.shoff == 0:
         return ()
@@ -169,6 +175,15 @@ def read_sections(
         first = layout.read(view, header.shoff)
         count = count or first[5]
         names_index = first[6] if names_index == _EXTENDED else names_index
+    if count > limits.sections:
+        raise LimitExceededError(
+            f"{count} sections are more than the limit of {limits.sections}",
+            limit="sections",
+            allowed=limits.sections,
+            actual=count,
+            offset=view.report_offset(header.shoff),
+            location=view.name,
+        )
     raw = view.read(
         header.shoff, count * header.shentsize, "section header table", limits.header_bytes
     )

@@ -127,10 +127,11 @@ class _Sweep:
             window = self._window_at(position, stop)
             if window is None:
                 return
-            first = window.find(_CONTAINER, position, window.stop)
-            self.notes.note(window, position, window.stop if first < 0 else first + _OVERLAP)
+            end = min(stop, window.stop)
+            first = window.find(_CONTAINER, position, end)
+            self.notes.note(window, position, end if first < 0 else min(end, first + _OVERLAP))
             if first < 0:
-                position = window.stop if window.stop >= stop else window.stop - _OVERLAP
+                position = end if end == stop else end - _OVERLAP
                 continue
             position = first + 1
             if view.peek(first, len(SIGNATURE)) != SIGNATURE:
@@ -155,7 +156,7 @@ class _Sweep:
             window = self._windows[0]
             self.notes.wait(window)
             try:
-                window.load(self._view, position, stop)
+                window.load(self._view, position)
             except FormatError as exc:
                 self._report(exc)
                 self._left = 0

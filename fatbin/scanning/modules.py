@@ -47,11 +47,12 @@ def host_modules(view: View, host: Host, limits: Limits, report: Report) -> Iter
     """Yield the modules of a host file: named sections first, then what the search finds."""
     wrappers = read_wrappers(view, host)
     taken = [(0, len(ELF_MAGIC))]  # the host's own magic
+    read = _Taken()
     containers = entries = 0  # the limits are for all sections together
     for section in host.sections:
         place = PLACES.get(section.name)
         if place is not None and section.size:
-            if _overlaps(section, taken):
+            if not read.add(section):
                 report(_overlap(view, section))
                 continue
             window = view.window(section.offset, section.size)
@@ -77,9 +78,22 @@ def host_modules(view: View, host: Host, limits: Limits, report: Report) -> Iter
             yield bare_module(found, Place.EMBEDDED, name)
 
 
-def _overlaps(section: HostSection, taken: list[tuple[int, int]]) -> bool:
-    stop = section.offset + section.size
-    return any(section.offset < end and start < stop for start, end in taken)
+class _Taken:
+    """Ranges that were read, none overlapping another."""
+
+    def __init__(self) -> None:
+        self._ranges: list[tuple[int, int]] = []
+
+    def add(self, section: HostSection) -> bool:
+        """Take a section; False when it overlaps what is taken."""
+        start, stop = section.offset, section.offset + section.size
+        index = bisect_right(self._ranges, (start, start))
+        before = self._ranges[index - 1][1] if index else 0
+        after = self._ranges[index][0] if index < len(self._ranges) else stop
+        if start < before or after < stop:
+            return False
+        self._ranges.insert(index, (start, stop))
+        return True
 
 
 def _overlap(view: View, section: HostSection) -> FormatError:
@@ -245,8 +259,9 @@ def read_wrappers(view: View, host: Host) -> dict[int, int]:
     if not host.linked:
         return found
     addresses = AddressMap(host)
+    read = _Taken()
     for section in host.sections:
-        if section.name not in WRAPPER_SECTIONS:
+        if section.name not in WRAPPER_SECTIONS or not section.size or not read.add(section):
             continue
         for offset in range(section.offset, section.offset + section.size - 23, WRAPPER.size):
             magic, version, data, _ = WRAPPER.read(view, offset)

@@ -52,24 +52,23 @@ class Window:
         """Tell whether a search can go on here, at a position of a range that ends at ``stop``."""
         return self.start <= position < self.stop - (0 if self.stop >= stop else overlap)
 
-    def load(self, view: View, position: int, stop: int) -> None:
-        """Read from an offset of the view, at most to ``stop``.
+    def load(self, view: View, position: int) -> None:
+        """Read from an offset of the view, whatever range ends within: small ones share a window.
 
         Raises:
             FormatError: the file ends before its size.
         """
-        begin = view.start + position
         self.start = position
         if not isinstance(self._data, bytearray) or not self._data:
             self._data, self._base = view.buffer, view.start  # type: ignore[assignment]
-            self.stop = min(stop, position + PLAIN_WINDOW)
+            self.stop = min(view.size, position + PLAIN_WINDOW)
             return
-        count = os.preadv(view.descriptor, [self._data], begin)
+        count = os.preadv(view.descriptor, [self._data], view.start + position)
         if not count:
             msg = "the file ends before its size; it was cut while it was read"
             raise FormatError(msg, offset=position, location=view.name)
         self._base = -position
-        self.stop = min(stop, position + count)
+        self.stop = min(view.size, position + count)
 
     def find(self, needle: bytes, position: int, stop: int) -> int:
         """Return the offset in the view of the first needle between two offsets, or -1."""

@@ -111,7 +111,7 @@ def test_a_file_that_shrinks_is_told(tmp_path: Path) -> None:
     with open(path, "rb") as file:
         view = View(bytes(200), "short", descriptor=file.fileno())
         with pytest.raises(fatbin.FormatError, match="cut while it was read"):
-            window.load(view, 100, 200)
+            window.load(view, 100)
 
 
 def test_host_code_and_linker_tables_are_not_searched() -> None:
