@@ -3,7 +3,7 @@
     >>> import fatbin
     >>> inventory = fatbin.scan("fixtures/lib_3arch.so")
     >>> sorted(map(str, inventory.libraries[0].sass))
-    ['sm_100', 'sm_75', 'sm_80']
+    ['sm_120', 'sm_75', 'sm_90a']
 
 Names are imported when first used, so that ``import fatbin`` costs next to nothing.
 """

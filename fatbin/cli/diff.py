@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from fatbin.cli import exits
+from fatbin.cli.tell import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def run_diff(arguments: argparse.Namespace) -> int:
         else:
             report.diff_text(report.writer(sys.stdout), diff, top)
     for issue in diff.issues:
-        sys.stderr.write(f"fatbin: {issue}\n")
+        tell(issue)
     if diff.issues:
         return exits.ERROR
     return exits.FAIL if arguments.exit_code and diff.differs else exits.PASS

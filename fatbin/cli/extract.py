@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from fatbin.cli import exits
+from fatbin.cli.tell import tell
 from fatbin.errors import FatbinError, SourceError
 
 TYPE_CHECKING = False
@@ -89,14 +90,14 @@ def _write(written: Sequence[Extracted], issues: Sequence[Issue], form: str) -> 
 def _judge(extraction: Extraction, errors: Sequence[FatbinError], files: Sequence[str]) -> int:
     """Tell what went wrong and return the exit code."""
     for problem in (*extraction.issues, *errors):
-        sys.stderr.write(f"fatbin: {problem}\n")
+        tell(problem)
     if any("obfuscated" in issue.message for issue in extraction.issues):
-        sys.stderr.write("fatbin: --raw writes such LTO-IR as it is stored\n")
+        tell("--raw writes such LTO-IR as it is stored")
     if any(issue.code == "Taken" for issue in extraction.issues):
-        sys.stderr.write("fatbin: --force replaces files\n")
+        tell("--force replaces files")
     if extraction.issues or errors:
         return exits.ERROR
     if not extraction.selected:
-        sys.stderr.write(f"fatbin: nothing to extract from {', '.join(files)}\n")
+        tell(f"nothing to extract from {', '.join(files)}")
         return exits.NOTHING
     return exits.PASS

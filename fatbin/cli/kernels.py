@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from fatbin.cli import exits
+from fatbin.cli.tell import tell
 from fatbin.errors import ArchitectureError, FatbinError, MissingDependencyError
 
 TYPE_CHECKING = False
@@ -75,11 +76,11 @@ def run_kernels(arguments: argparse.Namespace) -> int:
             sys.stdout, _first(rows, arguments.limit), arguments.format, demangle, issues
         )
     for issue in issues:
-        sys.stderr.write(f"fatbin: {issue}\n")
+        tell(issue)
     if issues:
         return exits.ERROR
     if not count and not arguments.missing:
-        sys.stderr.write(f"fatbin: no such kernel in {', '.join(arguments.files)}\n")
+        tell(f"no such kernel in {', '.join(arguments.files)}")
         return exits.NOTHING
     return exits.PASS
 

@@ -11,6 +11,7 @@ import sys
 from fatbin import __version__
 from fatbin._record import Record
 from fatbin.cli import diff, exits, extract, kernels, read, size
+from fatbin.cli.tell import tell, tell_error
 from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
@@ -138,6 +139,17 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     return parser
 
 
+def _output_failed(error: OSError) -> int:
+    """Tell that the output could not be written (a full disk); Python must not complain at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    tell(f"the output cannot be written: {error}")
+    return exits.ERROR
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     # Records are tuples without cycles: the collector would only walk them again and again.
@@ -148,6 +160,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     named = words[0] if words and any(words[0] == command.name for command in COMMANDS) else None
     arguments = build_parser(named).parse_args(words)
+    if sys.stdout is None:
+        tell("standard output is closed")
+        return exits.ERROR
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
@@ -158,8 +173,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except FatbinError as exc:
-        sys.stderr.write(f"fatbin: {exc}\n")
-        if exc.hint:
-            sys.stderr.write(f"fatbin: {exc.hint}\n")
+        tell_error(exc)
         return exits.ERROR
+    except OSError as exc:
+        return _output_failed(exc)
     return code

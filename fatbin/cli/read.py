@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from fatbin.cli import exits
+from fatbin.cli.tell import tell, tell_error
 from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
@@ -82,7 +83,7 @@ def _scan_all(arguments: argparse.Namespace, *, linkage: bool) -> tuple[Inventor
         try:
             parts.append(scan(path, linkage=linkage, verify=arguments.verify))
         except FatbinError as exc:
-            sys.stderr.write(f"fatbin: {exc}\n")
+            tell_error(exc)
             failed = True
     inventory = Inventory(
         libraries=tuple(library for part in parts for library in part.libraries),
@@ -92,11 +93,11 @@ def _scan_all(arguments: argparse.Namespace, *, linkage: bool) -> tuple[Inventor
     if failed or inventory.all_issues:
         return inventory, exits.ERROR
     if not arguments.allow_empty and not any(True for _ in inventory.entries):
-        sys.stderr.write(f"fatbin: no device code in {', '.join(arguments.files)}\n")
+        tell(f"no device code in {', '.join(arguments.files)}")
         return inventory, exits.NOTHING
     return inventory, exits.PASS
 
 
 def _tell(issues: tuple[Issue, ...]) -> None:
     for issue in issues:
-        sys.stderr.write(f"fatbin: {issue}\n")
+        tell(issue)

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from fatbin.cli import exits
+from fatbin.cli.tell import tell, tell_error
 from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
@@ -59,7 +60,7 @@ def run_size(arguments: argparse.Namespace) -> int:
 
                 kernels += [(path, library) for library in kernel_sizes(path)]
         except FatbinError as exc:
-            sys.stderr.write(f"fatbin: {exc}\n")
+            tell_error(exc)
             failed = True
     if arguments.format == "json":
         _write_json(accounts, kernels, with_kernels=arguments.by == "kernel")
@@ -70,11 +71,11 @@ def run_size(arguments: argparse.Namespace) -> int:
     issues = dict.fromkeys(issue for found in accounts for issue in found.all_issues)
     issues.update(dict.fromkeys(issue for _, library in kernels for issue in library.issues))
     for issue in issues:
-        sys.stderr.write(f"fatbin: {issue}\n")
+        tell(issue)
     if failed or issues:
         return exits.ERROR
     if not arguments.allow_empty and not any(lib.device for a in accounts for lib in a.libraries):
-        sys.stderr.write(f"fatbin: no device code in {', '.join(arguments.files)}\n")
+        tell(f"no device code in {', '.join(arguments.files)}")
         return exits.NOTHING
     return exits.PASS
 

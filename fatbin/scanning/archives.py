@@ -85,13 +85,17 @@ def read_members(view: View, limits: Limits, report: Report) -> Iterator[Member]
         yield _named(view, name, names, start, size, thin=thin)
 
 
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()  # isdigit alone takes what int does not
+
+
 def _named(view: View, name: str, names: bytes, start: int, size: int, *, thin: bool) -> Member:
-    if name.startswith(_BSD_PREFIX) and name[len(_BSD_PREFIX) :].isdigit():
+    if name.startswith(_BSD_PREFIX) and _is_number(name[len(_BSD_PREFIX) :]):
         length = min(int(name[len(_BSD_PREFIX) :]), size)
         raw = view.peek(start, min(length, _NAME_BYTES)).rstrip(b"\0")
         text = raw.decode("utf-8", "backslashreplace")
         return Member(text, start + length, size - length, thin)
-    if name.startswith("/") and name[1:].isdigit():
+    if name.startswith("/") and _is_number(name[1:]):
         offset = int(name[1:])
         raw = names[offset : offset + _NAME_BYTES].split(b"\n")[0].split(b"\0")[0]
         name = raw.decode("utf-8", "backslashreplace")

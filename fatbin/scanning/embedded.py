@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
 
 from fatbin._record import Record
 from fatbin.errors import FormatError, LimitExceededError
@@ -81,6 +82,9 @@ def search(
     finally:
         sweep.close()
     cubins, texts = sweep.notes.offsets
+    for what, noted in (("places that could be cubins", cubins), ("PTX directives", texts)):
+        if len(noted) >= limits.containers:
+            report(_too_many(what, limits.containers, noted[-1], view, "containers"))
     for found in _cubins(view, cubins, gaps(covered, view.size), limits, report):
         covered.append((found.offset, found.offset + found.size))
         yield found
@@ -196,7 +200,7 @@ def _cubins(
         start = view.peek(offset, 64)
         if offset < reached or not is_cubin(start):
             continue
-        tables += int.from_bytes(start[58:60], "little") * int.from_bytes(start[60:62], "little")
+        tables += _table_bytes(view, offset, stop, start)
         if tables > most:
             report(_too_many("bytes of section tables of embedded cubins", most, offset, view))
             return
@@ -208,6 +212,34 @@ def _cubins(
             continue
         reached = offset + head.size
         yield Found(offset, head.size, head)
+
+
+def _table_bytes(view: View, offset: int, stop: int, header: bytes) -> int:
+    """Return how much of the section table of a candidate can be there."""
+    place, row = int.from_bytes(header[40:48], "little"), int.from_bytes(header[58:60], "little")
+    rows = int.from_bytes(header[60:62], "little")
+    if not rows and offset + place + 64 <= stop:  # then the size of section 0 is the count
+        rows = int.from_bytes(view.peek(offset + place + 32, 8), "little")
+    return min(row * rows, stop - offset)
+
+
+def _next_text(view: View, targets: list[int], target: int, end: int) -> int:
+    """Return where the next text begins when it follows without a terminator, else ``end``.
+
+    Comments in front of its ``.version`` stay with the text before.
+    """
+    from fatbin.format.ptx import find_ptx_head  # noqa: PLC0415 - few files have any
+
+    for index in range(bisect_right(targets, target), len(targets)):
+        following = targets[index]
+        if following >= end:
+            break
+        before = max(target + 1, following - _LEAD_BYTES)
+        lead = view.peek(before, following - before)
+        version = lead.rfind(_VERSION)
+        if version >= 0 and find_ptx_head(lead[version:] + view.peek(following, _HEAD_BYTES)):
+            return before + version
+    return end
 
 
 def _texts(
@@ -233,6 +265,7 @@ def _texts(
         start = _text_start(view, before, before + version)
         ending = re.compile(_ENDS_TEXT).search(view.buffer, view.start + target, view.start + stop)
         end = ending.start() - view.start if ending else stop
+        end = _next_text(view, targets, target, end)
         if end - start > limits.text_bytes:
             report(_too_many("bytes of PTX text", limits.text_bytes, start, view, "text_bytes"))
         reached = end

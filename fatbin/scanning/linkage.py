@@ -216,8 +216,10 @@ def _version(view: View, host: Host, soname: str) -> str:
 def _search(view: View, host: Host, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
     for section in host.sections:
         if section.name.startswith(_READ_ONLY_DATA):
-            start = view.start + section.offset
-            match = pattern.search(view.buffer, start, start + section.size)
+            # The offset is what the header says, and may be larger than any index.
+            start = view.start + min(section.offset, view.size)
+            stop = min(start + section.size, view.stop)
+            match = pattern.search(view.buffer, start, stop)
             if match:
                 return match
     return None

@@ -63,7 +63,11 @@ class Window:
             self._data, self._base = view.buffer, view.start  # type: ignore[assignment]
             self.stop = min(view.size, position + PLAIN_WINDOW)
             return
-        count = os.preadv(view.descriptor, [self._data], view.start + position)
+        try:
+            count = os.preadv(view.descriptor, [self._data], view.start + position)
+        except OSError as exc:
+            msg = f"the file cannot be read: {exc.strerror}"
+            raise FormatError(msg, offset=position, location=view.name) from exc
         if not count:
             msg = "the file ends before its size; it was cut while it was read"
             raise FormatError(msg, offset=position, location=view.name)

@@ -224,6 +224,10 @@ def _parts(view: View, form: str, limits: Limits, report: Report) -> Iterator[Pa
 
     for member in read_members(view, limits, report):
         name = f"{view.name}::{member.name}"
+        if member.thin and view.descriptor < 0:
+            msg = "a thin archive in memory names other files; they are not opened"
+            report(FormatError(msg, offset=member.offset, location=name))
+            continue
         if member.thin:
             yield from _thin_part(view, member.name, name, report)
             continue
