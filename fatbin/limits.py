@@ -19,7 +19,8 @@ class Limits(Record):
         ratio: inflated over compressed size of one image; seen 45.8 (the limit of LZ4 itself is
             about 255, zstd reaches 32,768 on zeros).
         containers: containers in one library; seen 17,860 in cuFFT.
-        entries: entries in one library, images of groups counted; seen 17,900 in cuFFT.
+        entries: entries in one library, compared after each container and without the images of
+            groups; seen 17,900 in cuFFT.
         issues: issues kept for one library; the rest are counted.
         members: members of one static archive.
         sections: sections of one ELF file; seen 2,621 in a cubin, objects of C++ sources compiled
