@@ -50,7 +50,7 @@ class Value:
     __slots__ = ()
 
     def _key(self) -> tuple[int, ...]:
-        raise NotImplementedError
+        raise NotImplementedError  # every subclass gives its own; abc would cost start-up
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse: values do not change."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from fatbin._record import Record
 from fatbin.errors import FormatError, LimitExceededError, TruncatedError
 from fatbin.format.layouts import AR_MEMBER
+from fatbin.scanning.host import ARCHIVE_MAGIC, THIN_ARCHIVE_MAGIC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from fatbin.format.view import View
     from fatbin.limits import Limits
 
-MAGIC = b"!<arch>\n"
-THIN_MAGIC = b"!<thin>\n"
 _MEMBER_END = b"`\n"
 _BSD_PREFIX = "#1/"
 _NAME_BYTES = 4096  # the longest path of Linux; every name is cut there
@@ -46,9 +45,9 @@ def read_members(view: View, limits: Limits, report: Report) -> Iterator[Member]
 
     Damage is reported and ends the walk: nothing says where the next header stands.
     """
-    thin = view.peek(0, len(THIN_MAGIC)) == THIN_MAGIC
+    thin = view.peek(0, len(THIN_ARCHIVE_MAGIC)) == THIN_ARCHIVE_MAGIC
     names = b""
-    position = len(MAGIC)
+    position = len(ARCHIVE_MAGIC)
     count = 0
     while position < view.size:
         try:

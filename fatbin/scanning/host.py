@@ -19,7 +19,10 @@ PLACES = {
     "__nv_relfatbin": Place.RELOCATABLE,
     "__nv_rel": Place.RELOCATABLE,
 }
-"""Sections that hold nothing but containers. Source: fatbinary_section.h and real files."""
+"""Sections that hold nothing but containers. Source: fatbinary_section.h and real files;
+``__nv_rel``, the second name cut for PE, is inferred from the rule and not seen in a file."""
+ARCHIVE_MAGIC = b"!<arch>\n"
+THIN_ARCHIVE_MAGIC = b"!<thin>\n"
 WRAPPER_SECTIONS = frozenset((".nvFatBinSegment", ".nvFatBi"))
 
 

@@ -22,6 +22,7 @@ from fatbin.kinds import Place
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scanning.elf import read_elf_host
 from fatbin.scanning.embedded import Found
+from fatbin.scanning.host import ARCHIVE_MAGIC, THIN_ARCHIVE_MAGIC
 from fatbin.scanning.modules import (
     bare_module,
     container_module,
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     from fatbin.scanning.host import Host
 
 _HEAD_BYTES = 65536
-ARCHIVE_MAGIC = b"!<arch>\n"
-THIN_MAGIC = b"!<thin>\n"
 LTOIR_MAGIC = b"\xed\x43\x4e\x7f"
 _KNOWN_OTHERS = (
     (b"PK\x03\x04", "a zip archive (wheel?)"),
@@ -50,7 +49,6 @@ _KNOWN_OTHERS = (
     (b"\xcf\xfa\xed\xfe", "a Mach-O file"),
     (b"\x1f\x8b", "gzip data"),
     (b"(\xb5/\xfd", "zstd data"),
-    (b"ustar", "a tar archive"),
 )
 
 
@@ -175,7 +173,7 @@ def identify(view: View) -> str:  # noqa: PLR0911 - one answer a format
         return "cubin"
     if head[:4] == ELF_MAGIC:
         return "elf"
-    if head[:8] in (ARCHIVE_MAGIC, THIN_MAGIC):
+    if head[:8] in (ARCHIVE_MAGIC, THIN_ARCHIVE_MAGIC):
         return "archive"
     magic = int.from_bytes(head[:4], "little")
     if magic in (MAGIC, MAGIC_BEFORE_CUDA_6):

@@ -94,7 +94,8 @@ class Folder:
             except FileExistsError:
                 raise
             except (OSError, NotImplementedError):
-                # No links on this file system: take the name with an empty file, replace that.
+                # No links on this file system, or (Python says NotImplementedError) on this
+                # platform: take the name with an empty file, replace that.
                 os.close(os.open(path, _NEW, _MODE))
                 try:
                     os.replace(temporary, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,19 @@ def touch(data: bytes) -> Inventory | None:
     return inventory
 
 
+def touch_file(data: bytes) -> None:
+    """Scan a file, which also is read through a descriptor and has a linkage."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "seed")
+        path.write_bytes(data)
+        try:
+            inventory = fatbin.scan(path, limits=LIMITS)
+        except fatbin.FatbinError as exc:
+            assert "\n" not in str(exc)
+            return
+    assert Inventory.from_json(inventory.to_json()) == inventory
+
+
 @given(MAGICS, st.binary(max_size=600))
 def test_garbage_behind_a_magic(magic: bytes, data: bytes) -> None:
     touch(magic + data)
@@ -81,3 +95,4 @@ def test_damaged_fixtures(path: Path, data: st.DataObject) -> None:
     if data.draw(st.booleans()):
         del blob[data.draw(st.integers(1, len(blob))) :]
     touch(bytes(blob))
+    touch_file(bytes(blob))
