@@ -34,6 +34,7 @@ _SECTION_TITLES = {"Args": "Arguments", "Attributes": "Attributes", "Raises": "R
 _JSON_TYPES = {
     "str": "string",
     "int": "integer",
+    "int | None": "integer or null",
     "bool": "true or false",
     "bool | None": "true, false or null",
     "str | None": "string or null",

@@ -101,6 +101,13 @@ class Entry(Record):
         group: offset of the group that holds this image, or -1.
         image_offset: of an image of a group, in the group's inflated payload.
         relocatable: whether the image must be linked first; None when not known without ``verify``.
+        fastpath_finalize: of a cubin, attribute 0x0B of its ``.nv.compat``: a mask of the compute
+            capabilities that it may be finalized for; None where there is none (SM below 100,
+            toolkits before 13.0).
+        kernels: how many the image holds; None when it was not opened.
+        image_arch: what the image itself says where that is another SM number than the entry's;
+            None when they agree or the image was not opened (``verify``).
+        unresolved: whether a relocatable image misses functions; None when it was not opened.
     """
 
     place: Place
@@ -122,6 +129,10 @@ class Entry(Record):
     group: int = -1
     image_offset: int = 0
     relocatable: bool | None = None
+    fastpath_finalize: int | None = None
+    kernels: int | None = None
+    image_arch: Architecture | None = None
+    unresolved: bool | None = None
 
     @property
     def flag_names(self) -> tuple[str, ...]:

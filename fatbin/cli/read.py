@@ -81,7 +81,7 @@ def _scan_all(arguments: argparse.Namespace, *, linkage: bool) -> tuple[Inventor
     failed = False
     for path in arguments.files:
         try:
-            parts.append(scan(path, linkage=linkage, verify=arguments.verify))
+            parts.append(scan(path, linkage=linkage, kernels=False, verify=arguments.verify))
         except FatbinError as exc:
             tell_error(exc)
             failed = True

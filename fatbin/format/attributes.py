@@ -28,6 +28,8 @@ REGCOUNT = 0x2F
 CUDA_API_VERSION = 0x37
 NUM_BARRIERS = 0x4C
 
+CAN_FASTPATH_FINALIZE = 0x0B
+
 INFO_NAMES = {
     0x04: "CTAIDZ_USED",
     0x05: "MAX_THREADS",
@@ -93,3 +95,18 @@ def attributes(data: bytes) -> Iterator[tuple[int, int, int, bytes]]:
             position += value
         else:
             yield form, ident, value, b""
+
+
+def fastpath_finalize(compat: bytes) -> int | None:
+    """Return the mask of compute capabilities that a cubin may be finalized for.
+
+    Args:
+        compat: the bytes of ``.nv.compat``.
+
+    Returns:
+        None when there is no such attribute: toolkits before 13.0 write none.
+    """
+    for form, ident, _, data in attributes(compat):
+        if ident == CAN_FASTPATH_FINALIZE and form == SIZED:
+            return int.from_bytes(data, "little")
+    return None

@@ -18,7 +18,7 @@ import re
 from fatbin._record import Record
 from fatbin.arch import Architecture, architecture
 from fatbin.errors import FormatError, LimitExceededError
-from fatbin.format.attributes import attributes
+from fatbin.format.attributes import attributes, fastpath_finalize
 from fatbin.format.elf import (
     ELF_MAGIC,
     EM_CUDA,
@@ -61,6 +61,7 @@ class CubinHead(Record):
         abi: ELF ABI version, 7 or 8.
         toolkit: such as ``12.4``; empty when the file does not tell.
         size: bytes of the image, from its tables.
+        fastpath_finalize: attribute 0x0B of ``.nv.compat``; None where there is none.
     """
 
     arch: Architecture | None
@@ -69,6 +70,7 @@ class CubinHead(Record):
     abi: int
     toolkit: str
     size: int
+    fastpath_finalize: int | None = None
 
 
 class ToolNote(Record):
@@ -119,16 +121,19 @@ def read_cubin_head(
     notes = read_notes(view, by_name, limits)
     relocatable = header.type == ET_REL
     size = elf_extent(view, header, sections)
+    mask = None
     if header.abi_version <= _OLD_ABI:
         number, virtual_sm = header.flags & 0xFF, header.flags >> 16 & 0xFF
         variant = "a" if header.flags & 0x800 else ""
         toolkit = f"{header.version // 10}.{header.version % 10}"
     else:
         number, virtual_sm = header.flags >> 8 & 0xFF, 0
-        variant = _new_variant(view, header, by_name, notes, number, limits)
+        compat = _section_bytes(view, by_name.get(COMPAT_SECTION), limits)
+        variant = _new_variant(header, compat, notes, number)
         toolkit = _toolkit(notes)
+        mask = fastpath_finalize(compat)
     arch = architecture(number, variant, virtual=False)
-    return CubinHead(arch, virtual_sm, relocatable, header.abi_version, toolkit, size)
+    return CubinHead(arch, virtual_sm, relocatable, header.abi_version, toolkit, size, mask)
 
 
 def read_compat(view: View, limits: Limits) -> bytes:
@@ -165,16 +170,10 @@ def read_notes(
 
 
 def _new_variant(
-    view: View,
-    header: ElfHeader,
-    sections: dict[str, ElfSection],
-    notes: list[tuple[int, bytes]],
-    number: int,
-    limits: Limits,
+    header: ElfHeader, compat: bytes, notes: list[tuple[int, bytes]], number: int
 ) -> str:
     if header.flags & 0x8:
         return "a"
-    compat = _section_bytes(view, sections.get(COMPAT_SECTION), limits)
     for _, ident, value, _ in attributes(compat):
         if ident == CUDA_ACCELERATOR_TARGET and value & 0xFF == 1:
             return "a"

@@ -14,6 +14,7 @@ from fatbin.kernel import Kernel, Parameter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from fatbin.arch import Architecture
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 SHT_SYMTAB = 2
 STT_FUNC = 2
+SHN_UNDEF = 0
 _KERNEL_BIT = 0x10
 _TEXT = ".text."
 _CONSTANT = ".nv.constant"
@@ -45,27 +47,12 @@ def read_symbols(
         ``(symbol index, name, is a kernel, section index)`` in the order of the symbol table, one
         for each section.
     """
-    table = next((s for s in sections if s.type == SHT_SYMTAB), None)
-    if table is None or not table.link < len(sections):
-        return []
-    strings = sections[table.link]
-    layout = ELF64_SYMBOL if header.bits == 64 else ELF32_SYMBOL  # noqa: PLR2004
-    try:
-        rows = view.read(table.offset, table.file_size, "symbol table", limits.header_bytes)
-        text = view.read(strings.offset, strings.file_size, "string table", limits.header_bytes)
-    except (FormatError, LimitExceededError) as exc:
-        report(exc)
-        return []
-    names = StringTable(text, view.name)
-    whole = len(rows) - len(rows) % layout.size
-    wide = header.bits == 64  # noqa: PLR2004
     found: Symbols = []
     owned: set[int] = set()  # hostile tables name the same section again and again
     try:
-        for index, row in enumerate(layout.struct.iter_unpack(rows[:whole])):
-            name_at, info, other, shndx = (row[0], row[1], row[2], row[3]) if wide else (
-                row[0], row[3], row[4], row[5]
-            )  # fmt: skip
+        for index, name_at, info, other, shndx, names in _rows(
+            view, header, sections, limits, report
+        ):
             if info & 15 == STT_FUNC and shndx < len(sections) and shndx not in owned:
                 owner = sections[shndx].name
                 if owner.startswith(_TEXT) and names.at(name_at) == owner[6:]:
@@ -74,6 +61,53 @@ def read_symbols(
     except LimitExceededError as exc:
         report(exc)
     return found
+
+
+def read_undefined(
+    view: View,
+    header: ElfHeader,
+    sections: tuple[ElfSection, ...],
+    limits: Limits,
+    report: Report,
+) -> tuple[str, ...]:
+    """Return the names of the undefined symbols, in the order of the symbol table."""
+    found: dict[str, None] = {}
+    try:
+        for _, name_at, _, _, shndx, names in _rows(view, header, sections, limits, report):
+            if shndx == SHN_UNDEF and name_at:
+                found[names.at(name_at)] = None
+    except LimitExceededError as exc:
+        report(exc)
+    return tuple(found)
+
+
+def _rows(
+    view: View,
+    header: ElfHeader,
+    sections: tuple[ElfSection, ...],
+    limits: Limits,
+    report: Report,
+) -> Iterator[tuple[int, int, int, int, int, StringTable]]:
+    """Yield ``(index, name offset, info, other, section index, string table)`` of each symbol."""
+    table = next((s for s in sections if s.type == SHT_SYMTAB), None)
+    if table is None or not table.link < len(sections):
+        return
+    strings = sections[table.link]
+    wide = header.bits == 64  # noqa: PLR2004
+    layout = ELF64_SYMBOL if wide else ELF32_SYMBOL
+    try:
+        rows = view.read(table.offset, table.file_size, "symbol table", limits.header_bytes)
+        text = view.read(strings.offset, strings.file_size, "string table", limits.header_bytes)
+    except (FormatError, LimitExceededError) as exc:
+        report(exc)
+        return
+    names = StringTable(text, view.name)
+    whole = len(rows) - len(rows) % layout.size
+    for index, row in enumerate(layout.struct.iter_unpack(rows[:whole])):
+        if wide:
+            yield index, row[0], row[1], row[2], row[3], names
+        else:
+            yield index, row[0], row[3], row[4], row[5], names
 
 
 def read_functions(

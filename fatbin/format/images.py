@@ -17,7 +17,7 @@ from fatbin.format.cubin import (
     tool_notes,
 )
 from fatbin.format.elf import read_elf_header, read_sections
-from fatbin.format.functions import read_functions, read_symbols
+from fatbin.format.functions import read_functions, read_symbols, read_undefined
 from fatbin.format.ptx import read_ptx_head
 from fatbin.format.view import View
 from fatbin.limits import DEFAULT_LIMITS
@@ -144,6 +144,15 @@ class Cubin:
     def is_empty(self) -> bool:
         """Whether the image holds no kernel, as the image of a device link without any does."""
         return not self.kernel_names
+
+    @property
+    def unresolved(self) -> tuple[str, ...]:
+        """Symbols that the image needs from others; the driver provides its own :data:`BUILT_IN`.
+
+        A relocatable image with any loads only after a device link.
+        """
+        names = read_undefined(self._view, self._header, self._sections, self._limits, self._report)
+        return tuple(name for name in names if name not in BUILT_IN)
 
     def code(self) -> Iterator[tuple[str, bool, bytes]]:
         """Yield ``(name, is a kernel, machine code)`` of each function, in symbol order.

@@ -7,13 +7,17 @@ both are turned into errors here.
 
 from __future__ import annotations
 
+import warnings
+
 from fatbin._record import Record
 from fatbin.errors import FormatError, MissingDependencyError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
+
+    _T = TypeVar("_T")
 
 
 class PeHeaders(Record):
@@ -50,32 +54,39 @@ def pe_headers(data: bytes, location: str) -> PeHeaders:
         MissingDependencyError: without LIEF.
     """
     lief = _lief()
-    binary: Any = _quietly(lambda: lief.PE.parse(data))
-    if binary is None or not hasattr(binary, "data_directory"):
+
+    def read() -> PeHeaders | None:
+        binary: Any = lief.PE.parse(data)
+        if binary is None or not hasattr(binary, "data_directory"):
+            return None
+        types = lief.PE.DataDirectory.TYPES
+        directories = []
+        for which in (types.IMPORT_TABLE, types.DELAY_IMPORT_DESCRIPTOR):
+            directory = binary.data_directory(which)
+            directories.append(int(directory.rva) if directory is not None else 0)
+        return PeHeaders(
+            int(binary.header.machine),
+            int(binary.optional_header.imagebase),
+            tuple(
+                (
+                    str(section.name),
+                    int(section.virtual_address),
+                    int(section.virtual_size),
+                    int(section.pointerto_raw_data),
+                    int(section.sizeof_raw_data),
+                    int(section.characteristics),
+                )
+                for section in binary.sections
+            ),
+            directories[0],
+            directories[1],
+        )
+
+    headers = _quietly(read)
+    if headers is None:
         msg = "PE headers cannot be read"
         raise FormatError(msg, offset=0, field="PE headers", location=location)
-    types = lief.PE.DataDirectory.TYPES
-    directories = []
-    for which in (types.IMPORT_TABLE, types.DELAY_IMPORT_DESCRIPTOR):
-        directory = binary.data_directory(which)
-        directories.append(int(directory.rva) if directory is not None else 0)
-    return PeHeaders(
-        int(binary.header.machine),
-        int(binary.optional_header.imagebase),
-        tuple(
-            (
-                str(section.name),
-                int(section.virtual_address),
-                int(section.virtual_size),
-                int(section.pointerto_raw_data),
-                int(section.sizeof_raw_data),
-                int(section.characteristics),
-            )
-            for section in binary.sections
-        ),
-        directories[0],
-        directories[1],
-    )
+    return headers
 
 
 def pe_imports(data: bytes) -> tuple[str, ...]:
@@ -85,11 +96,15 @@ def pe_imports(data: bytes) -> tuple[str, ...]:
         MissingDependencyError: without LIEF.
     """
     lief = _lief()
-    binary: Any = _quietly(lambda: lief.PE.parse(data))
-    if binary is None or not hasattr(binary, "delay_imports"):
-        return ()
-    names = [entry.name for entry in binary.imports] + [e.name for e in binary.delay_imports]
-    return tuple(dict.fromkeys(str(name) for name in names))
+
+    def read() -> tuple[str, ...]:
+        binary: Any = lief.PE.parse(data)
+        if binary is None or not hasattr(binary, "delay_imports"):
+            return ()
+        names = [entry.name for entry in binary.imports] + [e.name for e in binary.delay_imports]
+        return tuple(dict.fromkeys(str(name) for name in names))
+
+    return _quietly(read)
 
 
 def elf_dynamic(data: bytes) -> ElfDynamic | None:
@@ -100,26 +115,26 @@ def elf_dynamic(data: bytes) -> ElfDynamic | None:
     """
     lief = _lief()
 
-    def parse() -> Any:  # noqa: ANN401 - LIEF's own type
+    def read() -> ElfDynamic | None:
         config = lief.ELF.ParserConfig()
         config.parse_relocations = False
         config.parse_dyn_symbols = False
         config.parse_symtab_symbols = False
         config.parse_symbol_versions = False
         config.parse_overlay = False
-        return lief.ELF.parse(data, config)
+        binary = lief.ELF.parse(data, config)
+        if binary is None:
+            return None
+        tags = lief.ELF.DynamicEntry.TAG
+        soname, runpath = "", []
+        for entry in binary.dynamic_entries:
+            if entry.tag == tags.SONAME:
+                soname = str(entry.name)
+            elif entry.tag in (tags.RUNPATH, tags.RPATH):
+                runpath += [str(path) for path in entry.paths]
+        return ElfDynamic(soname, tuple(str(name) for name in binary.libraries), tuple(runpath))
 
-    binary = _quietly(parse)
-    if binary is None:
-        return None
-    tags = lief.ELF.DynamicEntry.TAG
-    soname, runpath = "", []
-    for entry in binary.dynamic_entries:
-        if entry.tag == tags.SONAME:
-            soname = str(entry.name)
-        elif entry.tag in (tags.RUNPATH, tags.RPATH):
-            runpath += [str(path) for path in entry.paths]
-    return ElfDynamic(soname, tuple(str(name) for name in binary.libraries), tuple(runpath))
+    return _quietly(read)
 
 
 def _lief() -> Any:  # noqa: ANN401 - LIEF is not typed well enough to be named here
@@ -131,8 +146,19 @@ def _lief() -> Any:  # noqa: ANN401 - LIEF is not typed well enough to be named 
     return lief
 
 
-def _quietly(call: Callable[[], Any]) -> Any:  # noqa: ANN401
-    """Call LIEF with its log off: it reports on stderr what is missing in a header-only file."""
+def _quietly(call: Callable[[], _T]) -> _T:
+    """Call LIEF with its log off: it reports on stderr what is missing in a header-only file.
+
+    Its warnings about numbers without a name (tags, machines) are off too: unknown is no fault.
+
+    Raises:
+        FormatError: LIEF fails; names that are no UTF-8 come out of it as these errors.
+    """
     logging = _lief().logging
-    with logging.level_scope(logging.LEVEL.OFF):
-        return call()
+    with logging.level_scope(logging.LEVEL.OFF), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        try:
+            return call()
+        except (SystemError, UnicodeError, ValueError) as exc:
+            msg = "the tables of linkage cannot be read: damaged names or values"
+            raise FormatError(msg, field="dynamic section") from exc

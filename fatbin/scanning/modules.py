@@ -6,6 +6,7 @@ from bisect import bisect_right
 
 from fatbin.arch import architecture
 from fatbin.errors import FormatError
+from fatbin.format.attributes import fastpath_finalize
 from fatbin.format.container import Container, walk
 from fatbin.format.elf import ELF_MAGIC
 from fatbin.format.entry import (
@@ -150,6 +151,7 @@ def bare_module(found: Found, place: Place, section: str = "") -> Module:
             size=found.size,
             offset=found.offset,
             relocatable=content.relocatable,
+            fastpath_finalize=content.fastpath_finalize,
         )
     else:
         assert isinstance(content, PtxHead)  # noqa: S101 - callers keep containers to themselves
@@ -222,6 +224,7 @@ def _entry(view: View, header: EntryHeader, place: Place, limits: Limits, report
         -1 if group is None else group.offset,
         header.image_offset,
         relocatable,
+        fastpath_finalize(tail.compat) if tail.compat else None,
     )
 
 

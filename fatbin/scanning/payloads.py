@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from fatbin.errors import FatbinError, FormatError, LimitExceededError
-from fatbin.format.cubin import read_cubin_head
 from fatbin.format.entry import entry_header_at, read_payload
-from fatbin.format.view import View
-from fatbin.kinds import Compression, EntryFlags, EntryKind
+from fatbin.format.images import Cubin, Ptx
+from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
 from fatbin.limits import DEFAULT_LIMITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fatbin.errors import Report
+    from fatbin.format.view import View
     from fatbin.inventory import Entry, Module
     from fatbin.limits import Limits
+
+PTX_WORDS = ("ptx", "relocatable-ptx")
+EMPTY_IMAGE_BYTES = 64 << 10
+"""Inflated size up to which an image may turn out to hold no kernel; the largest such image seen in
+real libraries has 5 kB (cuBLASLt 13.1)."""
 
 
 class Payloads:
@@ -94,8 +99,8 @@ def verify_module(view: View, module: Module, limits: Limits, report: Report) ->
     Obfuscated LTO-IR is passed over. One payload is in memory at a time. Errors go to ``report``.
 
     Returns:
-        The module with what only the images tell: the toolkit of each cubin, and whether it is
-        relocatable.
+        The module with what only the images tell: the toolkit of each cubin, whether it is
+        relocatable and misses functions, the number of kernels, an architecture of another number.
     """
     payloads = Payloads(view, limits)
     entries = []
@@ -113,26 +118,87 @@ def verify_module(view: View, module: Module, limits: Limits, report: Report) ->
 def _verified(
     location: str, entry: Entry, data: bytes | bytearray, limits: Limits, report: Report
 ) -> Entry:
-    if entry.kind != "sass":
-        return entry
-    try:
-        head = read_cubin_head(View(data, location), limits)
-    except (FormatError, LimitExceededError) as exc:
-        exc.offset = entry.offset  # offsets inside an inflated image say nothing in the file
-        exc.message = f"image: {exc.message}"
-        report(exc)
-        return entry
+    told, arch = entry, None
+    if entry.kind == "sass":
+        try:
+            image = Cubin(data, name=location, limits=limits, report=_inside(entry, report))
+            told = entry._replace(
+                toolkit=image.toolkit,
+                relocatable=image.relocatable,
+                kernels=len(image.kernel_names),
+                unresolved=bool(image.unresolved) if image.relocatable else False,
+            )
+            arch = image.arch
+        except (FormatError, LimitExceededError) as exc:
+            _inside(entry, report)(exc)
+    elif entry.kind in PTX_WORDS:
+        text = Ptx(data)
+        told = entry._replace(kernels=len(text.entries), unresolved=bool(text.unresolved))
+        arch = text.arch
     # The variant is not compared: the entry knows an f that the image does not.
-    if entry.arch and head.arch and entry.arch.number != head.arch.number:
+    if entry.arch and arch and entry.arch.number != arch.number:
         report(
             FormatError(
-                f"entry is for {entry.arch} but its image is for {head.arch}; the driver goes by "
+                f"entry is for {entry.arch} but its image is for {arch}; the driver goes by "
                 "the entry",
                 offset=entry.offset,
                 field="arch",
                 expected=str(entry.arch),
-                found=str(head.arch),
+                found=str(arch),
                 location=location,
             )
         )
-    return entry._replace(toolkit=head.toolkit, relocatable=head.relocatable)
+        told = told._replace(image_arch=arch)
+    return told
+
+
+def count_kernels(view: View, module: Module, limits: Limits) -> Module:
+    """Open the small images of a module, smallest first, until one with a kernel is found.
+
+    That tells modules without any kernel, as a device link of nothing and files of host code alone
+    leave them, from the others, for the price of one small image each. Images over
+    ``EMPTY_IMAGE_BYTES`` are taken to hold kernels. The count of an image that cannot be opened
+    stays unknown; what is wrong with it is for :func:`verify_module` to say.
+    """
+    if module.place is Place.RELOCATABLE:
+        return module  # nothing is loaded from it by itself
+    payloads = Payloads(view, limits)
+    counts: dict[int, int] = {}
+    order = sorted(
+        (entry.size, index)
+        for index, entry in enumerate(module.entries)
+        if entry.kind in ("sass", *PTX_WORDS)
+    )
+    for size, index in order:
+        entry = module.entries[index]
+        if size > EMPTY_IMAGE_BYTES:
+            break
+        try:
+            data = payloads.read(entry)
+            if entry.kind == "sass":
+                names = Cubin(data, name=view.name, limits=limits).kernel_names
+            else:
+                names = Ptx(data).entries
+        except FatbinError:
+            break
+        counts[index] = len(names)
+        if names:
+            break
+    if not counts:
+        return module
+    entries = list(module.entries)
+    for index, count in counts.items():
+        entries[index] = entries[index]._replace(kernels=count)
+    return module._replace(entries=tuple(entries))
+
+
+def _inside(entry: Entry, report: Report) -> Report:
+    """Report at the entry: offsets inside an inflated image say nothing in the file."""
+
+    def told(error: FatbinError) -> None:
+        if isinstance(error, (FormatError, LimitExceededError)):
+            error.offset = entry.offset
+        error.message = f"image: {error.message}"
+        report(error)
+
+    return told

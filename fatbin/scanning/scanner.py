@@ -28,7 +28,6 @@ from fatbin.scanning.modules import (
     container_module,
     host_modules,
 )
-from fatbin.scanning.payloads import verify_module
 from fatbin.scanning.source import open_view
 
 TYPE_CHECKING = False
@@ -99,6 +98,7 @@ def scan(
     *,
     limits: Limits = DEFAULT_LIMITS,
     linkage: bool = True,
+    kernels: bool = True,
     verify: bool = False,
 ) -> Inventory:
     """Read what device code a file holds.
@@ -110,8 +110,10 @@ def scan(
         path: of the file.
         limits: bounds on what the file may make this function do.
         linkage: also read soname, needed libraries, CUDA runtime and version (imports LIEF).
-        verify: also inflate every payload, check its size, and take from cubins what only they
-            tell: toolkit, relocatable or not.
+        kernels: also open the smallest image of each module, so that modules without any kernel
+            can be told (:attr:`Entry.kernels`).
+        verify: also inflate every payload, check its size, and take from images what only they
+            tell: toolkit, relocatable or not, kernels, missing functions.
 
     Returns:
         One library for a file, one for each member of an archive that holds device code or could
@@ -124,11 +126,16 @@ def scan(
     """
     location = os.fspath(path)
     with open_view(location) as view:
-        return _scan_view(view, limits, linkage=linkage, verify=verify)
+        return _scan_view(view, limits, linkage=linkage, kernels=kernels, verify=verify)
 
 
 def scan_bytes(
-    data: bytes, name: str = "<bytes>", *, limits: Limits = DEFAULT_LIMITS, verify: bool = False
+    data: bytes,
+    name: str = "<bytes>",
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    kernels: bool = True,
+    verify: bool = False,
 ) -> Inventory:
     """Read what device code some bytes hold, as :func:`scan` does for a file.
 
@@ -139,7 +146,7 @@ def scan_bytes(
     """
     from fatbin.format.view import View  # noqa: PLC0415 - the name is a type only above
 
-    return _scan_view(View(data, name), limits, linkage=False, verify=verify)
+    return _scan_view(View(data, name), limits, linkage=False, kernels=kernels, verify=verify)
 
 
 @contextmanager
@@ -195,13 +202,15 @@ def identify(view: View) -> str:  # noqa: PLR0911 - one answer a format
     )
 
 
-def _scan_view(view: View, limits: Limits, *, linkage: bool, verify: bool) -> Inventory:
+def _scan_view(
+    view: View, limits: Limits, *, linkage: bool, kernels: bool, verify: bool
+) -> Inventory:
     form = identify(view)
     collector = Collector(view.name, limits)
     libraries = []
     for part in _parts(view, form, limits, collector):
         try:
-            library = _library(part, limits, linkage=linkage, verify=verify)
+            library = _library(part, limits, linkage=linkage, kernels=kernels, verify=verify)
         except (FormatError, LimitExceededError) as exc:
             library = Library(
                 location=part.view.name,
@@ -255,15 +264,19 @@ def _thin_part(view: View, member: str, name: str, report: Report) -> Iterator[P
         report(exc)
 
 
-def _library(part: Part, limits: Limits, *, linkage: bool, verify: bool) -> Library:
+def _library(part: Part, limits: Limits, *, linkage: bool, kernels: bool, verify: bool) -> Library:
     view = part.view
     collector = Collector(view.name, limits)
     host = read_host(part, limits, collector)
-    modules = []
-    for module in part_modules(part, host, limits, collector):
-        if verify:
-            module = verify_module(view, module, limits, collector)  # noqa: PLW2901 - the same, told more of
-        modules.append(module)
+    modules = list(part_modules(part, host, limits, collector))
+    if verify:
+        from fatbin.scanning.payloads import verify_module  # noqa: PLC0415 - a listing opens none
+
+        modules = [verify_module(view, module, limits, collector) for module in modules]
+    elif kernels:
+        from fatbin.scanning.payloads import count_kernels  # noqa: PLC0415
+
+        modules = [count_kernels(view, module, limits) for module in modules]
     modules.sort(key=lambda module: module.offset)
     links = _linkage(view, host, limits, collector) if linkage and host is not None else None
     return Library(

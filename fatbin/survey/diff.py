@@ -245,7 +245,7 @@ _NOTHING = _Known("", Library(location="", format=""), {})
 
 
 def _side(path: str, limits: Limits, *, kernels: bool) -> _Side:
-    inventory: Inventory = scan(path, limits=limits)
+    inventory: Inventory = scan(path, limits=limits, kernels=False)
     issues = inventory.all_issues
     named: dict[str, list[Names]] = {}
     if kernels:

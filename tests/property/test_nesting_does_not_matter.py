@@ -21,7 +21,10 @@ def facts(inventory: Inventory) -> list[Counter[Entry]]:
     """Return each module's entries without what depends on where they are."""
     return [
         Counter(
-            entry._replace(place=fatbin.Place.BARE, offset=0, group=-1, relocatable=None)
+            # Kernels are counted where code is loaded, not in __nv_relfatbin.
+            entry._replace(
+                place=fatbin.Place.BARE, offset=0, group=-1, relocatable=None, kernels=None
+            )
             for entry in module.entries
         )
         for library in inventory.libraries

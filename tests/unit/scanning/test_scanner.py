@@ -130,7 +130,7 @@ def test_every_whole_fixture_inflates_without_issue(name: str) -> None:
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_an_open_file_reads_what_the_scan_describes(name: str) -> None:
-    wanted = fatbin.scan(FIXTURES / name, linkage=False)
+    wanted = fatbin.scan(FIXTURES / name, linkage=False, kernels=False)
     with fatbin.open(FIXTURES / name) as file:
         modules = []
         for container in file.containers():
