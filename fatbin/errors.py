@@ -164,6 +164,36 @@ class MissingDependencyError(FatbinError, ImportError):
         self.requirement = requirement
 
 
+class CheckFailed(FatbinError):  # noqa: N818 - it is no error of fatbin: it is the answer
+    """A verdict that is not a pass, raised by :meth:`fatbin.Verdict.require_pass`.
+
+    Attributes:
+        outcome: ``FAIL``, ``WARN`` or ``NOTHING``.
+    """
+
+    def __init__(self, message: str, *, outcome: str, location: str = "", hint: str = "") -> None:
+        """Keep the facts as attributes."""
+        super().__init__(message, location=location, hint=hint)
+        self.outcome = outcome
+
+
+class PolicyError(FatbinError, ValueError):
+    """A policy that cannot be used.
+
+    Attributes:
+        key: the key at fault, such as ``ignore[2].code``; empty when the document is no TOML.
+        line: of the file, counted from 1; 0 when not known.
+    """
+
+    def __init__(
+        self, message: str, *, key: str = "", line: int = 0, location: str = "", hint: str = ""
+    ) -> None:
+        """Keep the facts as attributes."""
+        super().__init__(message, location=location, hint=hint)
+        self.key = key
+        self.line = line
+
+
 def raise_error(error: FatbinError) -> None:
     """Raise what is reported: the strict way to read."""
     raise error
