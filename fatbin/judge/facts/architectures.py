@@ -331,7 +331,7 @@ ARCHITECTURES: tuple[ArchitectureRow, ...] = (
         driver_note="early JetPack and DRIVE releases only",
         integrated=True,
         sources=("ptxas", "openxla/xla#30514", "pytorch/pytorch#156176"),
-        note="renamed sm_110 in CUDA 13.0, which still reads PTX for sm_101; sm_101f from CUDA 12.9 on",
+        note="renamed sm_110 in CUDA 13.0, which still reads PTX for sm_101; sm_101f from 12.9 on",
     ),
     ArchitectureRow(
         103,

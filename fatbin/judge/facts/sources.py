@@ -8,9 +8,11 @@ SOURCES: dict[str, str] = {
     "nccl-releases": "measured with cuobjdump 13.5: the images of the NCCL releases 2.26.2 "
     "(CUDA 12.2), 2.27.7 (13.0), 2.29.7 (12.9) and 2.32.3 (13.4)",
     "cuda-gpus": "https://developer.nvidia.com/cuda-gpus",
-    "cuda-legacy-gpus": "https://developer.nvidia.com/cuda-legacy-gpus",
-    "pci-ids": "https://pci-ids.ucw.cz: the chip of a GPU, whose other GPUs NVIDIA lists with their "
-    "compute capability",
+    "cuda-legacy-gpus": "https://developer.nvidia.com/cuda-legacy-gpus, and its earlier editions",
+    "drive": "NVIDIA DRIVE documentation: the GPU of each platform "
+    "(https://developer.nvidia.com/drive)",
+    "pci-ids": "https://pci-ids.ucw.cz: the chip of a GPU; of others with that chip NVIDIA lists "
+    "the compute capability",
     "guide": "CUDA C++ Programming Guide, Compute Capabilities and binary compatibility: "
     "https://docs.nvidia.com/cuda/cuda-c-programming-guide",
     "ada-guide": "https://docs.nvidia.com/cuda/ada-compatibility-guide",
@@ -24,7 +26,7 @@ SOURCES: dict[str, str] = {
     "https://docs.nvidia.com/datacenter/tesla/drivers",
     "deprecation": "NVIDIA's schedule for its Unix drivers: 580 is the last branch for Maxwell, "
     "Pascal and Volta",
-    "cuda.h": "CUDA Driver API and Runtime API, error codes: cuda.h and driver_types.h of CUDA 13.0",
+    "cuda.h": "CUDA Driver API and Runtime API, codes: cuda.h and driver_types.h of CUDA 13.0",
     "clang": "llvm/llvm-project, clang/lib/Basic/Cuda.cpp: first and last toolkit of each SM",
     "pytorch": "pytorch/pytorch, torch/cuda/__init__.py, DEVICE_REQUIREMENT "
     "(https://github.com/pytorch/pytorch/pull/166185)",
