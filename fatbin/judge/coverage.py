@@ -1,7 +1,8 @@
 """From modules to a library: how many modules serve a GPU, and what the others are.
 
-Working libraries hold many modules that serve a given GPU by no image, by design; telling those from
-a forgotten architecture is what this module does. Measured on 35 libraries that all work on an H200.
+Working libraries hold many modules that serve a given GPU by no image, by design; telling those
+from a forgotten architecture is what this module does. Measured on 35 libraries that all work on an
+H200.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ class Group(Record):
 
     Attributes:
         module: the first of them.
-        count: how many there are.
+        size: how many there are.
     """
 
     module: Module
-    count: int
+    size: int
 
 
 class Sorted(Record):
@@ -158,7 +159,7 @@ def count(answered: Iterable[Answered], sorted_modules: Sorted, best: int) -> Co
     """Add the answers up."""
     counts: Counter[str] = Counter()
     for answer in answered:
-        counts[answer.word] += answer.group.count
+        counts[answer.word] += answer.group.size
     return Coverage(
         modules=sum(counts.values()),
         empty=sorted_modules.empty,
@@ -173,13 +174,13 @@ def best_coverage(library: Library, sorted_modules: Sorted) -> int:
     named: Counter[int] = Counter()
     for group in sorted_modules.judged:
         for number in {e.arch.number for e in group.module.entries if e.kind == "sass" and e.arch}:
-            named[number] += group.count
+            named[number] += group.size
     best = 0
     for number, _ in named.most_common(_MOST_ARCHITECTURES):
         device = ComputeCapability.of_sm(number)
         loader = loader_for(library, sorted_modules, device, None, None)
         serving = sum(
-            group.count for group in sorted_modules.judged if loader.choose(group.module).serves
+            group.size for group in sorted_modules.judged if loader.choose(group.module).serves
         )
         best = max(best, serving)
     return best
