@@ -21,7 +21,7 @@ PROJECT = "pyproject.toml"
 _TABLE = "tool.fatbin"
 MOST_BYTES = 1 << 20
 """Larger files are refused: they are something else."""
-_MOST_LINES = 2000
+_MOST_LINES = 400
 """In longer files the line of a bad value is not looked for."""
 
 
