@@ -143,6 +143,14 @@ class ArchitectureError(FatbinError, ValueError):
     """Text that names no architecture or compute capability."""
 
 
+class UnknownGpuError(FatbinError, ValueError):
+    """Text that names no GPU, or several that differ."""
+
+
+class DriverError(FatbinError, ValueError):
+    """Text that names no driver that the tables reach."""
+
+
 class InventoryError(FatbinError, ValueError):
     """A document that is not an inventory, or one of an unknown schema version."""
 
