@@ -39,6 +39,7 @@ def modules_after(code: str) -> set[str]:
         ("import fatbin", HEAVY),
         ("from fatbin.cli.main import build_parser; build_parser().format_help()", HEAVY[:7]),
         ("from fatbin.cli import main; main(['list', 'fixtures/lib_rdc.so'])", HEAVY),
+        ("from fatbin.cli import main; main(['gpus', 'RTX 5090'])", HEAVY),
         ("import fatbin; fatbin.scan('fixtures/multi.fatbin', linkage=False)", HEAVY),
     ],
 )
