@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +33,7 @@ def test_a_name_finds_its_row(row: GpuRow) -> None:
     st.sampled_from(BLANKS),
 )
 def test_decorations_do_not_count(
-    row: GpuRow, prefix: str, suffix: str, case: type[str], blank: str
+    row: GpuRow, prefix: str, suffix: str, case: Callable[[str], str], blank: str
 ) -> None:
     text = case(prefix + row.name.replace(" ", blank) + suffix)
     found = find_gpu(text)
