@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 
 def sass_named(library: Library) -> tuple[str, ...]:
-    """Return the real architectures with SASS that is loaded, by number; relocatable ones where
-    there are no others.
+    """Return the real architectures with SASS that is loaded, by number.
+
+    Of a library with relocatable code only, that.
     """
     return tuple(map(str, sorted(_architectures(library, "sass"))))
 
@@ -21,7 +22,7 @@ def sass_named(library: Library) -> tuple[str, ...]:
 def ptx_named(library: Library) -> tuple[str, ...]:
     """Return the virtual architectures with PTX and the ISA versions that it has.
 
-    ``compute_90 (8.2)``; of PTX that is used in a device link only ``compute_90 (8.2), relocatable``.
+    ``compute_90 (8.2)``; of PTX for a device link only, ``compute_90 (8.2), relocatable``.
     """
     loaded: dict[Architecture, set[tuple[int, ...]]] = {}
     linked: dict[Architecture, set[tuple[int, ...]]] = {}
