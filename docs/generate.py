@@ -20,11 +20,18 @@ from typing import TYPE_CHECKING
 
 import fatbin
 from fatbin.format.schema import LAYOUTS, markdown_table
+<<<<<<< HEAD
 from fatbin.judge.facts.architectures import ARCHITECTURES
 from fatbin.judge.facts.gpus import gpus_of
 from fatbin.judge.facts.known_bad import KNOWN_BAD
 from fatbin.judge.facts.sources import SOURCES
 from fatbin.judge.facts.toolkits import ERRORS, FLOORS, TOOLKITS
+=======
+from fatbin.judge.codes import CODES
+from fatbin.judge.codes import page as code_page
+from fatbin.judge.facts.sources import SOURCES
+from fatbin.judge.facts.statements import STATEMENTS
+>>>>>>> pages
 from fatbin.kinds import flag_names, kind_label
 from fatbin.report.gpus import COLUMNS, cells
 
@@ -154,6 +161,7 @@ def attributes(name: str) -> str:
     return "\n".join(["| id | name |", "|---|---|", *rows])
 
 
+<<<<<<< HEAD
 def facts(name: str) -> str:
     """Return a table of the judge's facts."""
     return _FACTS[name]()
@@ -268,6 +276,40 @@ _FACTS: dict[str, Callable[[], str]] = {
         ["source", "what it is"], [(f"`{key}`", text) for key, text in SOURCES.items()]
     ),
 }
+=======
+def codes(part: str) -> str:
+    """Return the ``table`` of the codes of findings, or their ``pages``."""
+    if part == "pages":
+        return "\n".join(
+            re.sub(r"^#", "##", code_page(code), flags=re.MULTILINE) for code in CODES
+        ).rstrip("\n")
+    rows = [
+        f"| [{code.code}](#{anchor(f'{code.code}: {code.title}')}) | {code.severity} "
+        f"| {code.title} |"
+        for code in CODES.values()
+    ]
+    return "\n".join(["| code | severity | title |", "|---|---|---|", *rows])
+
+
+def anchor(heading: str) -> str:
+    """Return the anchor that GitHub gives to a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def statements(part: str) -> str:
+    """Return the table of the statements about one subject, or of their ``sources``."""
+    if part == "sources":
+        named = {source for statement in STATEMENTS.values() for source in statement.sources}
+        rows = [f"| `{key}` | {text} |" for key, text in SOURCES.items() if key in named]
+        return "\n".join(["| source | what it is |", "|---|---|", *rows])
+    rows = [
+        f"| `{key}` | {statement.text} | {'certain' if statement.certain else '**not certain**'} "
+        f"| {', '.join(statement.sources)} |"
+        for key, statement in STATEMENTS.items()
+        if key.partition(".")[0] == part
+    ]
+    return "\n".join(["| id | what it says | | sources |", "|---|---|---|---|", *rows])
+>>>>>>> pages
 
 
 def exits(module: str) -> str:
@@ -360,11 +402,13 @@ def described(node: Definition) -> list[str]:
 GENERATORS: dict[str, Callable[[str], str]] = {
     "api": api,
     "attributes": attributes,
+    "codes": codes,
     "exits": exits,
     "facts": facts,
     "layout": layout,
     "output": output,
     "record": record,
+    "statements": statements,
     "words": words,
 }
 
