@@ -20,18 +20,14 @@ from typing import TYPE_CHECKING
 
 import fatbin
 from fatbin.format.schema import LAYOUTS, markdown_table
-<<<<<<< HEAD
+from fatbin.judge.codes import CODES
+from fatbin.judge.codes import page as code_page
 from fatbin.judge.facts.architectures import ARCHITECTURES
 from fatbin.judge.facts.gpus import gpus_of
 from fatbin.judge.facts.known_bad import KNOWN_BAD
 from fatbin.judge.facts.sources import SOURCES
-from fatbin.judge.facts.toolkits import ERRORS, FLOORS, TOOLKITS
-=======
-from fatbin.judge.codes import CODES
-from fatbin.judge.codes import page as code_page
-from fatbin.judge.facts.sources import SOURCES
 from fatbin.judge.facts.statements import STATEMENTS
->>>>>>> pages
+from fatbin.judge.facts.toolkits import ERRORS, FLOORS, TOOLKITS
 from fatbin.kinds import flag_names, kind_label
 from fatbin.report.gpus import COLUMNS, cells
 
@@ -161,7 +157,6 @@ def attributes(name: str) -> str:
     return "\n".join(["| id | name |", "|---|---|", *rows])
 
 
-<<<<<<< HEAD
 def facts(name: str) -> str:
     """Return a table of the judge's facts."""
     return _FACTS[name]()
@@ -276,7 +271,8 @@ _FACTS: dict[str, Callable[[], str]] = {
         ["source", "what it is"], [(f"`{key}`", text) for key, text in SOURCES.items()]
     ),
 }
-=======
+
+
 def codes(part: str) -> str:
     """Return the ``table`` of the codes of findings, or their ``pages``."""
     if part == "pages":
@@ -309,7 +305,6 @@ def statements(part: str) -> str:
         if key.partition(".")[0] == part
     ]
     return "\n".join(["| id | what it says | | sources |", "|---|---|---|---|", *rows])
->>>>>>> pages
 
 
 def exits(module: str) -> str:
