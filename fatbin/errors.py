@@ -201,6 +201,12 @@ class PolicyError(FatbinError, ValueError):
         self.key = key
         self.line = line
 
+    def __str__(self) -> str:
+        """Return ``location:line: message``."""
+        if self.line <= 0 or not self.location:
+            return super().__str__()
+        return f"{self.location}:{self.line}: {self.message}"
+
 
 def raise_error(error: FatbinError) -> None:
     """Raise what is reported: the strict way to read."""

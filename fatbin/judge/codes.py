@@ -25,7 +25,7 @@ class Code(Record):
 CODES: dict[str, Code] = {
     code.code: code
     for code in (
-        # FB1xx: the library's code and the GPU
+        # the code of a library and the GPU
         Code("FB101", "no code for the GPU", "fail"),
         Code("FB102", "device-linked code that neither fits nor can be linked", "fail"),
         Code("FB103", "modules with a hole: older GPUs are served, this one is not", "warn"),
@@ -39,7 +39,7 @@ CODES: dict[str, Code] = {
         Code("FB111", "a few modules without code for the GPU", "note"),
         Code("FB112", "another GPU is served by more modules", "note"),
         Code("FB113", "LTO-IR and unnamed kinds are not judged", "note"),
-        # FB2xx: driver and process
+        # the driver and the process
         Code("FB201", "the driver is too old for the GPU", "fail"),
         Code("FB202", "the driver no longer supports the GPU", "fail"),
         Code("FB203", "the driver is too old for the CUDA runtime", "fail"),
@@ -49,14 +49,14 @@ CODES: dict[str, Code] = {
         Code("FB207", "environment variables change the choice", "note"),
         Code("FB208", "the driver is newer than the tables", "note"),
         Code("FB209", "code that the driver refuses", "fail"),
-        # FB3xx: known faults
+        # known faults
         Code("FB301", "known to fail on the GPU", "fail"),
-        # FB4xx: claims and policy
+        # what the user claims
         Code("FB401", "expected architecture missing", "fail"),
         Code("FB402", "unexpected architecture", "fail"),
         Code("FB403", "forbidden architecture", "fail"),
         Code("FB404", "ignore rule that matches nothing", "note"),
-        # FB5xx: the input
+        # the input
         Code("FB501", "damaged or unreadable", "fail"),
         Code("FB502", "no device code", "note"),
         Code("FB503", "no kernel in any module", "note"),

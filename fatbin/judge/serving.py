@@ -71,7 +71,8 @@ def ptx_serves(code: Architecture, device: ComputeCapability) -> Serving:
 
     Source: ``ptxas --help`` of CUDA 13, tried for all pairs; the CUDA C++ Programming Guide.
     """
-    number, sm = code.number, device.sm
+    number = code.number
+    sm = _THOR if device.sm == _RENAMED else device.sm  # 10.1 is what 11.0 was called before
     if code.variant == "a":
         same = number == sm or (number == _RENAMED and sm == _THOR)
         return _answer(same, "ptx.arch-specific")
@@ -115,8 +116,6 @@ def sass_serves(  # noqa: PLR0911 - one answer a rule, in the order in which the
         return Serving(Certainty.NO, ("sass.minor-below",))
     if _is_integrated(number) or _is_integrated(sm):
         return _integrated(device, driver_cuda)
-    if _RENAMED in (number, sm):
-        return Serving(Certainty.NO, ("sass.renamed-thor",))
     if sm == _RUBIN:
         return Serving(Certainty.UNSURE, ("sass.rubin",))
     if number in _BLACKWELL:
