@@ -157,43 +157,6 @@ def attributes(name: str) -> str:
     return "\n".join(["| id | name |", "|---|---|", *rows])
 
 
-def codes(part: str) -> str:
-    """Return the ``table`` of the codes of findings, or their ``pages``."""
-    if part == "pages":
-        return "\n".join(
-            re.sub(r"^#", "##", code_page(code), flags=re.MULTILINE) for code in CODES
-        ).rstrip("\n")
-    rows = [
-        (f"[{c.code}](#{anchor(f'{c.code}: {c.title}')})", c.severity, c.title)
-        for c in CODES.values()
-    ]
-    return _table(["code", "severity", "title"], rows)
-
-
-def anchor(heading: str) -> str:
-    """Return the anchor that GitHub gives to a heading."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-def statements(part: str) -> str:
-    """Return the table of the statements about one subject, or of their ``sources``."""
-    if part == "sources":
-        named = {source for statement in STATEMENTS.values() for source in statement.sources}
-        texts = [(f"`{key}`", text) for key, text in SOURCES.items() if key in named]
-        return _table(["source", "what it is"], texts)
-    rows = [
-        (
-            f"`{key}`",
-            statement.text,
-            "certain" if statement.certain else "**not certain**",
-            ", ".join(statement.sources),
-        )
-        for key, statement in STATEMENTS.items()
-        if key.partition(".")[0] == part
-    ]
-    return _table(["id", "what it says", "how sure", "sources"], rows)
-
-
 def facts(name: str) -> str:
     """Return a table of the judge's facts."""
     return _FACTS[name]()
@@ -308,6 +271,40 @@ _FACTS: dict[str, Callable[[], str]] = {
         ["source", "what it is"], [(f"`{key}`", text) for key, text in SOURCES.items()]
     ),
 }
+
+
+def codes(part: str) -> str:
+    """Return the ``table`` of the codes of findings, or their ``pages``."""
+    if part == "pages":
+        return "\n".join(
+            re.sub(r"^#", "##", code_page(code), flags=re.MULTILINE) for code in CODES
+        ).rstrip("\n")
+    rows = [
+        f"| [{code.code}](#{anchor(f'{code.code}: {code.title}')}) | {code.severity} "
+        f"| {code.title} |"
+        for code in CODES.values()
+    ]
+    return "\n".join(["| code | severity | title |", "|---|---|---|", *rows])
+
+
+def anchor(heading: str) -> str:
+    """Return the anchor that GitHub gives to a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def statements(part: str) -> str:
+    """Return the table of the statements about one subject, or of their ``sources``."""
+    if part == "sources":
+        named = {source for statement in STATEMENTS.values() for source in statement.sources}
+        rows = [f"| `{key}` | {text} |" for key, text in SOURCES.items() if key in named]
+        return "\n".join(["| source | what it is |", "|---|---|", *rows])
+    rows = [
+        f"| `{key}` | {statement.text} | {'certain' if statement.certain else '**not certain**'} "
+        f"| {', '.join(statement.sources)} |"
+        for key, statement in STATEMENTS.items()
+        if key.partition(".")[0] == part
+    ]
+    return "\n".join(["| id | what it says | | sources |", "|---|---|---|---|", *rows])
 
 
 def exits(module: str) -> str:
