@@ -139,8 +139,8 @@ class _Judge:
             name=name_of(library),
             version=version_of(library),
             format=library.format,
-            sass=sass_named(library),
-            ptx=ptx_named(library),
+            sass=sass_named(modules.content),
+            ptx=ptx_named(modules.content),
             outcome=worst(outcomes),
             answers=answers,
         )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from fatbin.arch import Architecture
     from fatbin.inventory import Inventory, Issue, Library
+    from fatbin.judge.content import Content
     from fatbin.judge.coverage import Sorted
     from fatbin.judge.driver import Driver
     from fatbin.judge.gpu import Gpu
@@ -79,9 +80,9 @@ def about_library(library: Library, modules: Sorted, policy: Policy) -> Iterator
     """FB401 to FB403, FB501 to FB504: what holds for every GPU."""
     yield from _damage(library)
     yield from _nothing(library, modules)
-    yield from _unnamed(library)
+    yield from _unnamed(library, modules.content)
     if modules.judged:
-        yield from _claims(library, policy)
+        yield from _claims(library, modules.content, policy)
 
 
 def _damage(library: Library) -> Iterator[Finding]:
@@ -131,15 +132,11 @@ def _nothing(library: Library, modules: Sorted) -> Iterator[Finding]:
         yield Finding("FB502", Severity.NOTE, message, location=library.location)
 
 
-def _unnamed(library: Library) -> Iterator[Finding]:
-    kinds = sorted({entry.kind for entry in library.entries if entry.kind not in _KINDS})
-    unknown = sorted(
-        {
-            entry.arch
-            for entry in library.entries
-            if entry.arch is not None and row_of(entry.arch.compute_capability) is None
-        }
-    )
+def _unnamed(library: Library, content: Content) -> Iterator[Finding]:
+    rows = (*content.loaded, *content.relocatable)
+    kinds = sorted({kind for kind, _, _ in rows if kind not in _KINDS})
+    archs = {arch for _, arch, _ in rows if arch is not None}
+    unknown = sorted(arch for arch in archs if row_of(arch.compute_capability) is None)
     words = [*kinds, *map(str, unknown)]
     if words:
         yield Finding(
@@ -151,8 +148,8 @@ def _unnamed(library: Library) -> Iterator[Finding]:
         )
 
 
-def _claims(library: Library, policy: Policy) -> Iterator[Finding]:
-    there = architectures_of(library)
+def _claims(library: Library, content: Content, policy: Policy) -> Iterator[Finding]:
+    there = architectures_of(content)
     if policy.expect:
         wanted = policy.expect
         missing = [arch for arch in wanted if not any(_same(arch, other) for other in there)]

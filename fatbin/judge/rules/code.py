@@ -45,7 +45,7 @@ def nothing_serves(case: Case) -> Iterator[Finding]:
         "FB101",
         Severity.FAIL,
         f"{case.called} has no code for {case.gpu}{forced} (error {error}): "
-        f"{plural(missing, 'module')} with SASS {listed(sass_named(case.library))}, "
+        f"{plural(missing, 'module')} with SASS {listed(sass_named(case.modules.content))}, "
         f"{_ptx_word(case)}",
         action=remedy(case),
         because=tuple(dict.fromkeys(because)),
@@ -254,5 +254,5 @@ def known_faults(case: Case) -> Iterator[Finding]:
 
 
 def _ptx_word(case: Case) -> str:
-    named = ptx_named(case.library)
+    named = ptx_named(case.modules.content)
     return f"PTX {listed(named)} that does not fit" if named else "no PTX"
