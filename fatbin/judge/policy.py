@@ -11,7 +11,7 @@ import re
 
 from fatbin._record import Record
 from fatbin.arch import Architecture
-from fatbin.errors import ArchitectureError, PolicyError
+from fatbin.errors import ArchitectureError, FatbinError, PolicyError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -276,18 +276,35 @@ def reason_of(value: object, key: str) -> str:
 
 
 def gpus_of(value: object, key: str) -> tuple[str, ...]:
-    """Read names of GPUs: text or a list; what the names mean is not looked at."""
-    found = tuple(text.strip() for text in _texts(value, key, "GPUs such as '9.0, L4'"))
-    if not found or not all(found):
-        raise refused(key, "GPUs such as '9.0, L4'", value)
-    return found
+    """Read names of GPUs that there are: text, or a list of such."""
+    from fatbin.judge.gpu import parse_gpus  # noqa: PLC0415 - a policy without GPUs needs none
+
+    what = "GPUs such as '9.0, RTX 5090'"
+    found = _texts(value, key, what)
+    if not found:
+        raise refused(key, what, value)
+    for number, text in enumerate(found):
+        _checked(parse_gpus, text, key if isinstance(value, str) else f"{key}[{number}]")
+    return tuple(found)
 
 
 def driver_of(value: object, key: str) -> str:
-    """Read the version of a driver; whether there is such a driver is not looked at."""
-    if not isinstance(value, str) or not value.strip():
-        raise refused(key, "a driver's version as text, such as '570.124'", value)
-    return value.strip()
+    """Read the version of a driver that there is."""
+    from fatbin.judge.driver import Driver  # noqa: PLC0415 - a policy without one needs none
+
+    if not isinstance(value, str):
+        hint = f'write "{value}"' if type(value) in {int, float} else ""
+        raise refused(key, "a driver's version as text, such as '570.124'", value, hint=hint)
+    _checked(Driver.parse, value, key)
+    return value
+
+
+def _checked(read: Callable[[str], object], text: str, key: str) -> None:
+    """Raise the error of another reader as one of the policy."""
+    try:
+        read(text)
+    except FatbinError as exc:
+        raise PolicyError(f"{key}: {exc.message}", key=key, hint=exc.hint) from exc
 
 
 def unknown_key(key: str, name: str, names: Iterable[str]) -> PolicyError:

@@ -1,0 +1,59 @@
+"""Documents into files: whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from fatbin.errors import SourceError
+
+
+def require_folder(path: str) -> None:
+    """Raise when a file cannot be written because its folder is missing.
+
+    Raises:
+        SourceError: there is no such folder.
+    """
+    folder = os.path.dirname(path)
+    if folder and not os.path.isdir(folder):
+        msg = "cannot be written: there is no such folder"
+        raise SourceError(msg, location=path)
+
+
+def write_document(path: str, text: str) -> None:
+    """Write a file; who reads it meanwhile sees the old one or the new one, never a part.
+
+    Links are followed. A device or a pipe is written to as it is.
+
+    Raises:
+        SourceError: the file cannot be written; what was there is as it was.
+    """
+    data = text.encode("utf-8", "backslashreplace")
+    try:
+        target = os.path.realpath(path)
+        mode = os.stat(target).st_mode if os.path.exists(target) else None
+        if mode is not None and not stat.S_ISREG(mode):
+            with open(path, "wb") as file:
+                file.write(data)
+            return
+        _replace(target, data, mode)
+    except OSError as exc:
+        raise SourceError(f"cannot be written: {exc.strerror or exc}", location=path) from exc
+    except ValueError as exc:  # a NUL in the path
+        raise SourceError(f"cannot be written: {exc}", location=path) from exc
+
+
+def _replace(target: str, data: bytes, mode: int | None) -> None:
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name[:200]}.{os.getpid()}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(temporary, flags, 0o666)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+        if mode is not None:
+            os.chmod(temporary, stat.S_IMODE(mode))
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
