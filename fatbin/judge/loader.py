@@ -12,9 +12,11 @@ from __future__ import annotations
 from enum import Enum
 
 from fatbin._record import Record
-from fatbin.kinds import EntryFlags, Place
+from fatbin.judge.driver import minimum_driver_for_isa
 from fatbin.judge.facts.architectures import row_of
+from fatbin.judge.facts.toolkits import TOOLKITS, ZSTD
 from fatbin.judge.serving import Certainty, Serving, ptx_serves, sass_serves
+from fatbin.kinds import Compression, EntryFlags
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,9 +35,6 @@ UNSUPPORTED_PTX_VERSION = 222
 JIT_COMPILATION_DISABLED = 223
 INVALID_SOURCE = 300
 NOT_FOUND = 500
-
-ZSTD_DRIVER = 550
-"""First branch that reads zstd-compressed entries (CUDA 12.4)."""
 
 _VARIANT_RANK = {"a": 2, "f": 1, "?": 0, "": 0}
 _HOSTS = (
@@ -69,11 +68,14 @@ class Environment(Record):
         force_ptx_jit: CUDA_FORCE_PTX_JIT=1: cubins in containers are passed over.
         disable_ptx_jit: CUDA_DISABLE_PTX_JIT=1: PTX is not compiled.
         eager: CUDA_MODULE_LOADING=EAGER: missing functions show when loading.
+        warm_cache: the driver's compute cache holds every compilation already; ``disable_ptx_jit``
+            then stops nothing that compiles at all.
     """
 
     force_ptx_jit: bool = False
     disable_ptx_jit: bool = False
     eager: bool = False
+    warm_cache: bool = False
 
     @classmethod
     def of(cls, variables: Mapping[str, str]) -> Environment:
@@ -139,7 +141,15 @@ def choose(
 
 
 class Loader:
-    """The choice for one device, driver and environment; remembers what it has answered."""
+    """The choice for one device, driver and environment; remembers what it has answered.
+
+    Attributes:
+        device: compute capability of the GPU.
+        driver: None when none is given.
+        environment: variables of the process.
+        linked_entries: what the driver links when a device-linked module gets its second chance,
+            one entry for each module of the pool; empty before that.
+    """
 
     def __init__(
         self,
@@ -157,6 +167,7 @@ class Loader:
         self._host = host
         self._pool = tuple(pool)
         self._linked: Choice | None = None
+        self.linked_entries: tuple[Entry, ...] = ()
         self._sass: dict[tuple[object, ...], Serving] = {}
         self._ptx: dict[object, Serving] = {}
         self._no_device = drives(device, driver)
@@ -165,11 +176,9 @@ class Loader:
         """Say what the driver takes of a module."""
         if self._no_device:
             return Choice(How.NONE, code=NO_DEVICE, because=(self._no_device,))
-        if module.form == "container":
-            choice = self._of_container(module)
-        else:
-            choice = self._of_bare(module)
-        if choice.code in _SECOND_CHANCE and module.wrapper == DEVICE_LINKED and self._pool:
+        bare = module.form != "container"
+        choice = self._of_bare(module) if bare else self._of_container(module)
+        if choice.code == NO_BINARY_FOR_GPU and module.wrapper == DEVICE_LINKED and self._pool:
             return self._link(choice)
         return choice
 
@@ -178,27 +187,26 @@ class Loader:
     def _of_bare(self, module: Module) -> Choice:
         for index, entry in enumerate(module.entries):
             if entry.kind == "sass":
-                serving = self._serves(entry)
-                if serving.certainty is Certainty.NO:
-                    return Choice(
-                        How.NONE, code=NO_BINARY_FOR_GPU, entry=index, because=serving.because
-                    )
-                return self._taken(How.NATIVE, entry, index, serving)
+                return self._bare_sass(entry, index)
             if entry.kind == "ptx":
-                if self.environment.disable_ptx_jit:
-                    return _failed(JIT_COMPILATION_DISABLED, index, "env.disable-ptx-jit")
-                serving = self._targets(entry)
-                if not self._reads(entry):
-                    return self._too_new(entry, index)
-                if serving.certainty is Certainty.NO:
-                    return Choice(
-                        How.NONE,
-                        code=INVALID_PTX,
-                        entry=index,
-                        because=("ptx.bare-target", *serving.because),
-                    )
-                return self._taken(How.JIT, entry, index, serving)
+                return self._bare_ptx(entry, index)
         return _failed(NO_BINARY_FOR_GPU, -1, "container.ltoir")
+
+    def _bare_sass(self, entry: Entry, index: int) -> Choice:
+        serving = self._serves(entry)
+        if serving.certainty is Certainty.NO:
+            return _failed(NO_BINARY_FOR_GPU, index, *serving.because)
+        return self._taken(How.NATIVE, entry, index, serving)
+
+    def _bare_ptx(self, entry: Entry, index: int) -> Choice:
+        serving = self._targets(entry)
+        if not self._reads(entry):
+            choice = self._too_new(entry, index)
+        elif serving.certainty is Certainty.NO:
+            choice = _failed(INVALID_PTX, index, "ptx.bare-target", *serving.because)
+        else:
+            choice = self._taken(How.JIT, entry, index, serving)
+        return self._unless_disabled(choice, index)
 
     # Containers: the driver goes by entry headers.
 
@@ -259,20 +267,32 @@ class Loader:
         return best and (best[1], best[2])
 
     def _compiled(self, entry: Entry, index: int, serving: Serving) -> Choice:
-        if self.environment.disable_ptx_jit:
-            return _failed(JIT_COMPILATION_DISABLED, index, "env.disable-ptx-jit")
         if not self._reads(entry):
-            return self._too_new(entry, index)
-        if entry.image_arch is not None:
-            inner = ptx_serves(entry.image_arch, self.device)
-            if inner.certainty is Certainty.NO:
-                return _failed(INVALID_PTX, index, "container.header-decides")
-        return self._taken(How.JIT, entry, index, serving)
+            choice = self._too_new(entry, index)
+        elif (
+            entry.image_arch is not None
+            and ptx_serves(entry.image_arch, self.device).certainty is Certainty.NO
+        ):
+            choice = _failed(INVALID_PTX, index, "container.header-decides")
+        else:
+            choice = self._taken(How.JIT, entry, index, serving)
+        return self._unless_disabled(choice, index)
+
+    def _unless_disabled(self, choice: Choice, index: int) -> Choice:
+        """Return what compiling gives, or that it is switched off, which is looked at first."""
+        environment = self.environment
+        if not environment.disable_ptx_jit or (environment.warm_cache and choice.serves):
+            return choice
+        return _failed(JIT_COMPILATION_DISABLED, index, "env.disable-ptx-jit")
 
     def _taken(self, how: How, entry: Entry, index: int, serving: Serving) -> Choice:
         """Return the choice of an entry that fits, unless its payload is refused."""
-        if entry.compression.value == "zstd" and self.driver and self.driver.branch < ZSTD_DRIVER:
-            return _failed(INVALID_IMAGE, index, "driver.zstd")._replace(driver=ZSTD_DRIVER)
+        if (
+            entry.compression.value == "zstd"
+            and self.driver
+            and self.driver.branch < ZSTD.first_driver
+        ):
+            return _failed(INVALID_IMAGE, index, "driver.zstd")._replace(driver=ZSTD.first_driver)
         if how is How.NATIVE and entry.image_arch is not None:
             inner = sass_serves(entry.image_arch, self.device, self._cuda())
             if inner.certainty is Certainty.NO:
@@ -294,7 +314,7 @@ class Loader:
 
     def _needed(self, entry: Entry, how: How) -> int:
         """Return the oldest driver branch that reads an entry; 0 when every one does."""
-        zstd = ZSTD_DRIVER if entry.compression.value == "zstd" else 0
+        zstd = ZSTD.first_driver if entry.compression is Compression.ZSTD else 0
         if how is How.NATIVE:
             return zstd
         return max(zstd, minimum_driver_for_isa(isa_of(entry)) or 0)
@@ -311,20 +331,20 @@ class Loader:
     def _link_pool(self) -> Choice:
         """Say whether every module of the pool can take part in a link by the driver."""
         because: dict[str, None] = {"container.jit-link": None}
-        driver, certainty, compiled = 0, Certainty.YES, False
+        driver, certainty, entries = 0, Certainty.YES, []
         for module in self._pool:
             choice = self._of_container(module._replace(wrapper=0, entries=_linkable(module)))
             if not choice.serves:
                 code = choice.code
                 reasons = ("container.device-linked", *choice.because)
                 return choice._replace(code=code, entry=-1, because=reasons, late=True)
-            compiled = compiled or choice.how is How.JIT
+            entries.append(module.entries[choice.entry])
             driver = max(driver, choice.driver)
             certainty = min(certainty, choice.certainty, key=_CERTAINTY_RANK.__getitem__)
             because |= dict.fromkeys(choice.because)
-        if not compiled and certainty is Certainty.YES:
-            # SASS alone: what was seen to work is the link of PTX.
-            certainty = Certainty.UNSURE
+        self.linked_entries = tuple(entries)
+        if certainty is Certainty.YES and not any(entry.kind != "sass" for entry in entries):
+            certainty = Certainty.UNSURE  # what was seen to work is the link of PTX
         return Choice(How.JIT_LINK, certainty, because=tuple(because), driver=driver)
 
     # Single entries.
@@ -376,7 +396,6 @@ class Loader:
 DEVICE_LINKED = 2
 """Version of the wrapper of a module that came out of a device link."""
 
-_SECOND_CHANCE = (NO_BINARY_FOR_GPU,)
 _CERTAINTY_RANK = {
     Certainty.NO: 0,
     Certainty.UNSURE: 1,
@@ -402,9 +421,23 @@ def drives(device: ComputeCapability, driver: Driver | None) -> str:
         return ""
     if row.last_driver is not None and driver.branch > row.last_driver:
         return "driver.device-dropped"
-    if row.first_driver is not None and driver.branch < row.first_driver:
+    known_from = first_driver_of(device)
+    if known_from is not None and driver.branch < known_from:
         return "driver.device-unknown"
     return ""
+
+
+def first_driver_of(device: ComputeCapability) -> int | None:
+    """Return the first driver branch that can know a device; None when that is not known.
+
+    The lower of the branch that NVIDIA names and of that of the first toolkit with the
+    architecture: pre-release drivers came with it.
+    """
+    row = row_of(device)
+    if row is None or row.first_driver is None:
+        return None
+    toolkit = next((t for t in TOOLKITS if t.toolkit == row.first_toolkit), None)
+    return row.first_driver if toolkit is None else min(row.first_driver, toolkit.driver_branch)
 
 
 def _failed(code: int, entry: int, *because: str) -> Choice:

@@ -10,6 +10,7 @@ from enum import Enum
 
 from fatbin._record import Record
 from fatbin.arch import ComputeCapability
+from fatbin.judge.facts.architectures import row_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ MASK_BITS = {
 """Bits of attribute CAN_FASTPATH_FINALIZE; numbering inferred from sm_100 (0x09), sm_120 (0x50)."""
 
 _MASK_WRITTEN = (13, 0)
-_INTEGRATED = frozenset((32, 53, 62, 72, 87, 88))
-_FAMILIES = ({100, 103, 107}, {101, 110}, {120, 121})
+_REOPENED_MAJOR = 8
+_FAMILIES = ((100, 103, 107), (101, 110), (120, 121))
+_BLACKWELL = frozenset(number for family in _FAMILIES for number in family)
 _RENAMED = 101  # sm_101 of CUDA 12.8 and 12.9 is sm_110 from 13.0 on
 _THOR = 110
 _RUBIN = 107
@@ -74,11 +76,11 @@ def ptx_serves(code: Architecture, device: ComputeCapability) -> Serving:
         same = number == sm or (number == _RENAMED and sm == _THOR)
         return _answer(same, "ptx.arch-specific")
     if code.variant == "f":
-        return _answer(_family(number) is _family(sm) and number <= sm, "ptx.family")
+        return _answer(_family(number) == _family(sm) and number <= sm, "ptx.family")
     return _answer(number <= sm, "ptx.target")
 
 
-def sass_serves(
+def sass_serves(  # noqa: PLR0911 - one answer a rule, in the order in which they decide
     code: Architecture,
     device: ComputeCapability,
     driver_cuda: tuple[int, int] | None = None,
@@ -111,20 +113,26 @@ def sass_serves(
         return Serving(Certainty.NO, ("sass.other-major",))
     if number > sm:
         return Serving(Certainty.NO, ("sass.minor-below",))
-    if number in _INTEGRATED or sm in _INTEGRATED:
-        return _integrated(number, sm, driver_cuda)
+    if _is_integrated(number) or _is_integrated(sm):
+        return _integrated(device, driver_cuda)
     if _RENAMED in (number, sm):
         return Serving(Certainty.NO, ("sass.renamed-thor",))
     if sm == _RUBIN:
         return Serving(Certainty.UNSURE, ("sass.rubin",))
-    if _family(number):
+    if number in _BLACKWELL:
         return _masked(code, device, mask, toolkit, has_compat=has_compat)
     return Serving(Certainty.YES, ("sass.minor-upward",))
 
 
-def _integrated(number: int, sm: int, driver_cuda: tuple[int, int] | None) -> Serving:
+def _is_integrated(number: int) -> bool:
+    row = row_of(ComputeCapability.of_sm(number))
+    return row is not None and row.integrated
+
+
+def _integrated(device: ComputeCapability, driver_cuda: tuple[int, int] | None) -> Serving:
     """Tegra and discrete parts do not share cubins; from CUDA 13.2 on 8.x does, by evidence."""
-    if number // 10 == 8 and (driver_cuda is None or driver_cuda >= INTEGRATED_REOPENED):  # noqa: PLR2004
+    reopened = driver_cuda is None or driver_cuda >= INTEGRATED_REOPENED
+    if device.major == _REOPENED_MAJOR and reopened:
         return Serving(Certainty.LIKELY, ("sass.integrated-reopened", "sass.integrated"))
     return Serving(Certainty.NO, ("sass.integrated",))
 
@@ -149,9 +157,9 @@ def _masked(
     return Serving(Certainty.UNSURE, ("sass.no-mask", "sass.minor-upward"))
 
 
-def _family(number: int) -> set[int] | None:
-    """Return the family of a number; of one without a named family None."""
-    return next((family for family in _FAMILIES if number in family), None)
+def _family(number: int) -> tuple[int, ...]:
+    """Return the family of a number; of one without a named family its major version."""
+    return next((family for family in _FAMILIES if number in family), (number // 10,))
 
 
 def _answer(yes: bool, *because: str) -> Serving:  # noqa: FBT001 - the answer itself

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 SOURCES: dict[str, str] = {
+    "h200": "measured on an H200 with driver 580.159.04 (CUDA 13.0): 227 images in up to five "
+    "environments, 23,006 modules of 35 libraries, device-linked programs, NCCL",
     "ptxas": "measured with ptxas 11.7 to 13.5: the targets that each accepts, the PTX it reads",
     "nvjitlink": "measured with nvJitLink 12.9 to 13.5: which image of a container each takes",
     "nccl-releases": "measured with cuobjdump 13.5: the images of the NCCL releases 2.26.2 "
@@ -16,6 +18,7 @@ SOURCES: dict[str, str] = {
     "guide": "CUDA C++ Programming Guide, Compute Capabilities and binary compatibility: "
     "https://docs.nvidia.com/cuda/cuda-c-programming-guide",
     "ada-guide": "https://docs.nvidia.com/cuda/ada-compatibility-guide",
+    "blackwell-guide": "https://docs.nvidia.com/cuda/blackwell-compatibility-guide",
     "ptx-isa": "PTX ISA, release history: https://docs.nvidia.com/cuda/parallel-thread-execution",
     "cuda-python": "NVIDIA/cuda-python, cuda/bindings/utils/_ptx_utils.py: PTX ISA and CUDA",
     "release-notes": "CUDA Toolkit Release Notes, toolkits and their drivers: "
@@ -32,6 +35,12 @@ SOURCES: dict[str, str] = {
     "(https://github.com/pytorch/pytorch/pull/166185)",
     "cutlass": "NVIDIA/cutlass, release notes of 4.8.0: Rubin needs R615",
     "nccl-makefile": "NVIDIA/nccl, makefiles/common.mk of each release, evaluated for each CUDA",
+    "pytorch/FBGEMM#6151": "https://github.com/pytorch/FBGEMM/issues/6151",
+    "flashinfer-ai/flashinfer#2839": "https://github.com/flashinfer-ai/flashinfer/issues/2839",
+    "jax-ml/jax#40492": "https://github.com/jax-ml/jax/issues/40492",
+    "nvidia-holoscan/holohub#1687": "https://github.com/nvidia-holoscan/holohub/issues/1687",
+    "NVIDIA/cuvs#2568": "https://github.com/NVIDIA/cuvs/issues/2568",
+    "pytorch/pytorch#164590": "https://github.com/pytorch/pytorch/issues/164590",
     "llvm/llvm-project#170258": "https://github.com/llvm/llvm-project/pull/170258",
     "Lightning-AI/pytorch-lightning#20757": "https://github.com/Lightning-AI/pytorch-lightning/issues/20757",
     "NVIDIA/nccl#1637": "https://github.com/NVIDIA/nccl/issues/1637",
