@@ -141,7 +141,7 @@ def run_check(arguments: argparse.Namespace) -> int:
         policy=request.policy,
         environment={name: os.environ[name] for name in CUDA_VARIABLES if name in os.environ},
     )
-    _write(verdict, arguments)
+    _write(verdict, request.policy, arguments)
     return _judge(verdict, request.policy, unread, arguments)
 
 
@@ -248,18 +248,27 @@ def _read_all(arguments: argparse.Namespace) -> tuple[Inventory, int]:
     return inventory, len(arguments.targets) - len(parts)
 
 
-def _write(verdict: Verdict, arguments: argparse.Namespace) -> None:
-    import io  # noqa: PLC0415 - --help writes nothing
+def _write(verdict: Verdict, policy: Policy, arguments: argparse.Namespace) -> None:
+    from fatbin.report import formats  # noqa: PLC0415 - --help writes nothing
 
-    from fatbin.report import formats  # noqa: PLC0415
+    titles = {}
+    if arguments.format == "sarif":
+        from fatbin.judge.codes import CODES  # noqa: PLC0415 - the others need no titles
 
+        titles = {name: code.title for name, code in CODES.items()}
+    write = formats.FORMATS[arguments.format]
+    options = formats.Options(
+        verbose=arguments.verbose, strict=policy.strict, titles=titles, root=os.getcwd()
+    )
     if not arguments.output:
-        formats.write(sys.stdout, verdict, arguments.format, verbose=arguments.verbose)
+        write(sys.stdout, verdict, options)
         return
+    import io  # noqa: PLC0415 - only files need it
+
     from fatbin.cli.output import write_document  # noqa: PLC0415
 
     document = io.StringIO()
-    formats.write(document, verdict, arguments.format, verbose=arguments.verbose)
+    write(document, verdict, options)
     write_document(arguments.output, document.getvalue())
 
 

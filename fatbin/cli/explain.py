@@ -25,7 +25,7 @@ def run_explain(arguments: argparse.Namespace) -> int:
     if arguments.list:
         from fatbin.report.table import writer  # noqa: PLC0415 - pages need no table
 
-        rows = [(code.code, str(code.severity), code.title) for code in CODES.values()]
+        rows = [(code.code, code.severity, code.title) for code in CODES.values()]
         writer(sys.stdout).table(("code", "severity", "meaning"), rows)
         return exits.PASS
     if not arguments.codes:

@@ -78,7 +78,7 @@ class Ignore(Record):
         """Make a rule of its checked parts; arguments and errors as for :meth:`parse`."""
         if codes is None:
             codes = _codes()
-        if not re.fullmatch(_CODE, code) or (codes and code not in codes):
+        if not re.fullmatch(_CODE, code) or code not in codes:
             raise refused(key, "the code of a finding, such as FB101", code, near=codes)
         if glob is not None and not glob.strip():
             raise refused(key, "a glob behind the @", glob)
@@ -328,13 +328,9 @@ def _texts(value: object, key: str, what: str) -> list[str]:
 
 
 def _codes() -> Collection[str]:
-    from importlib import import_module  # noqa: PLC0415 - a policy without rules needs none
+    from fatbin.judge.codes import CODES  # noqa: PLC0415 - a policy without rules needs none
 
-    try:
-        codes: Collection[str] = import_module("fatbin.judge.codes").CODES
-    except ModuleNotFoundError:
-        return ()
-    return codes
+    return CODES
 
 
 class Key(Record):
