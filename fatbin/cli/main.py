@@ -10,7 +10,7 @@ import sys
 
 from fatbin import __version__
 from fatbin._record import Record
-from fatbin.cli import check, diff, exits, explain, extract, kernels, read, size
+from fatbin.cli import check, diff, exits, explain, extract, gpus, kernels, read, size
 from fatbin.cli.tell import tell, tell_error
 from fatbin.errors import FatbinError
 
@@ -121,6 +121,14 @@ COMMANDS = (
         "Print what is behind the findings of a check: what they mean, why, and what to do.",
         explain.configure_explain,
         explain.run_explain,
+    ),
+    Command(
+        "gpus",
+        "GPUs, their compute capabilities, and who compiles for and drives them",
+        "Show the architectures of NVIDIA's GPUs: compute capability, first and last toolkit, "
+        "first PTX ISA, first and last driver branch. No file is read.",
+        gpus.configure_gpus,
+        gpus.run_gpus,
     ),
 )
 

@@ -100,9 +100,9 @@ class Policy(Record):
     Attributes:
         ptx: what PTX that the driver must compile does: ``pass``, ``warn`` or ``fail``.
         max_holes: the share of a library's modules that may have nothing for the GPU although
-            older GPUs are served; more is a FAIL.
+            older GPUs are served; more is a WARN.
         max_newer_only: the share of a library's modules that may have nothing but code for newer
-            GPUs; more is a FAIL.
+            GPUs; more is a WARN.
         expect: exactly the architectures that a library may and must have: real ones (``9.0``,
             ``sm_90a``) as SASS, virtual ones (``compute_90``, ``9.0+PTX`` for both) as PTX.
         forbid: architectures that no library may have.

@@ -115,8 +115,6 @@ def sass_serves(  # noqa: PLR0911 - one answer a rule, in the order in which the
         return Serving(Certainty.NO, ("sass.minor-below",))
     if _is_integrated(number) or _is_integrated(sm):
         return _integrated(device, driver_cuda)
-    if _RENAMED in (number, sm):
-        return Serving(Certainty.NO, ("sass.renamed-thor",))
     if sm == _RUBIN:
         return Serving(Certainty.UNSURE, ("sass.rubin",))
     if number in _BLACKWELL:

@@ -22,7 +22,8 @@ class ArchitectureRow(Record):
         last_toolkit: the last that compiles for it; empty when the newest known still does.
         variants: suffixes of targets besides the plain one, ``("a", "f")``.
         first_driver: the first driver branch; None when unknown, or not numbered that way.
-        last_driver: the last driver branch; None when the newest known still drives it.
+        last_driver: the last driver branch; None when the newest known still drives it, or when
+            branches are not numbered that way.
         driver_note: what the two numbers do not say.
         integrated: True where machine code is not shared with the discrete GPUs of the same major
             number. GB10 (12.1) and Thor (11.0) have integrated GPUs too, and are not such parts.
@@ -100,7 +101,7 @@ ARCHITECTURES: tuple[ArchitectureRow, ...] = (
         first_ptx_isa="4.0",
         driver_note="Linux for Tegra",
         integrated=True,
-        sources=("clang",),
+        sources=("clang", "guide"),
         certain=False,
         note="toolkits and PTX ISA by LLVM's tables only",
     ),
@@ -163,7 +164,7 @@ ARCHITECTURES: tuple[ArchitectureRow, ...] = (
         first_ptx_isa="4.2",
         driver_note="Linux for Tegra, up to JetPack 4",
         integrated=True,
-        sources=("ptxas", "cuda-legacy-gpus", "pytorch"),
+        sources=("ptxas", "cuda-legacy-gpus", "pytorch", "guide"),
     ),
     ArchitectureRow(
         60,
@@ -199,7 +200,7 @@ ARCHITECTURES: tuple[ArchitectureRow, ...] = (
         first_ptx_isa="5.0",
         driver_note="Linux for Tegra, up to JetPack 4",
         integrated=True,
-        sources=("ptxas", "cuda-legacy-gpus", "pytorch"),
+        sources=("ptxas", "cuda-legacy-gpus", "pytorch", "guide"),
     ),
     ArchitectureRow(
         70,
@@ -223,7 +224,7 @@ ARCHITECTURES: tuple[ArchitectureRow, ...] = (
         first_ptx_isa="6.1",
         driver_note="Linux for Tegra, up to JetPack 5",
         integrated=True,
-        sources=("ptxas", "cuda-legacy-gpus", "pytorch", "clang"),
+        sources=("ptxas", "cuda-legacy-gpus", "pytorch", "clang", "guide"),
         certain=False,
         note="the first toolkit: LLVM's tables say 9.1",
     ),
@@ -267,7 +268,7 @@ ARCHITECTURES: tuple[ArchitectureRow, ...] = (
         first_ptx_isa="7.4",
         driver_note="Linux for Tegra 35 (JetPack 5); R595 from JetPack 7.2 on",
         integrated=True,
-        sources=("ptxas", "cuda-gpus", "release-notes", "pytorch", "nvjitlink"),
+        sources=("ptxas", "cuda-gpus", "release-notes", "pytorch", "nvjitlink", "guide"),
         note="nvJitLink 13.2 and later takes sm_80 and sm_86 code for it, earlier ones do not",
     ),
     ArchitectureRow(

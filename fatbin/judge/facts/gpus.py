@@ -272,6 +272,7 @@ _MOBILE = frozenset(("laptop", "mobile", "notebook"))
 _SIZE = re.compile(r"\b\d+ ?[gm]i?b\b|\b\d+g(?= hbm)")
 _PROFILE = re.compile(r"(?:[- ]\d)?[- ]\d{1,3}[abcq]$")  # of a virtual GPU: A100-4-20C, T4-16Q
 _NEAREST = 3
+_LONGEST = 80  # no name is longer
 
 
 def gpus_of(cc: ComputeCapability) -> tuple[GpuRow, ...]:
@@ -367,5 +368,5 @@ def _nearest(name: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only mistakes pay for it
 
     named = {row.name.lower(): row.name for row in GPUS}
-    close = get_close_matches(_key(_words(name)), named, _NEAREST, 0.5)
+    close = get_close_matches(_key(_words(name))[:_LONGEST], named, _NEAREST, 0.5)
     return f"; the nearest are {', '.join(named[match] for match in close)}" if close else ""
