@@ -350,19 +350,14 @@ class Key(Record):
 
 
 KEYS = {
-    "gpus": Key("gpus", gpus_of, '`["9.0", "L4"]` or `"9.0, L4"`', "--gpu"),
-    "driver": Key("driver", driver_of, '`"570.124"`', "--driver"),
+    "gpus": Key("gpus", gpus_of, '`["9.0", "RTX 5090"]` or `"9.0, RTX 5090"`', "--gpu"),
+    "driver": Key("driver", driver_of, '`"570.124"` or `"CUDA 12.8"`', "--driver"),
     "ptx": Key("ptx", ptx_of, '`"pass"`, `"warn"` or `"fail"`', "--ptx"),
     "max-holes": Key("max_holes", share_of, '`0.02` or `"2%"`', "--max-holes"),
     "max-newer-only": Key("max_newer_only", share_of, '`0.1` or `"10%"`', "--max-newer-only"),
-    "expect": Key("expect", architectures_of, '`"8.0 9.0 12.0+PTX"` or a list', "--expect"),
-    "forbid": Key("forbid", architectures_of, '`"5.0 6.0"` or a list', "--forbid"),
-    "ignore": Key(
-        "ignore",
-        ignores_of,
-        '`[{code = "FB106", path = "*/libx.so", reason = "..."}]` or `["FB106@*/libx.so: ..."]`',
-        "--ignore",
-    ),
+    "expect": Key("expect", architectures_of, '`"8.0 9.0a 12.0+PTX"`, or a list', "--expect"),
+    "forbid": Key("forbid", architectures_of, '`"5.0 6.0"`, or a list', "--forbid"),
+    "ignore": Key("ignore", ignores_of, "a list of [rules](#ignore)", "--ignore"),
     "optional": Key("optional", globs_of, '`["*/libx.so"]`', "--optional"),
     "strict": Key("strict", flag_of, "`true` or `false`", "--strict"),
     "skip": Key("skip_reason", reason_of, '`"why"`', "--skip"),
