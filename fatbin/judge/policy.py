@@ -98,18 +98,19 @@ class Policy(Record):
     """What a check demands.
 
     Attributes:
-        ptx: what PTX that the driver must compile does: ``pass``, ``warn`` or ``fail``.
-        max_holes: the share of a library's modules that may have nothing for the GPU although
-            older GPUs are served; more is a WARN.
-        max_newer_only: the share of a library's modules that may have nothing but code for newer
-            GPUs; more is a WARN.
-        expect: exactly the architectures that a library may and must have: real ones (``9.0``,
-            ``sm_90a``) as SASS, virtual ones (``compute_90``, ``9.0+PTX`` for both) as PTX.
+        ptx: what it does when the driver must compile PTX: nothing, WARN or FAIL. A JIT link is at
+            least a WARN.
+        max_holes: of a library's modules, the share that may have nothing for a GPU although older
+            ones are served; more is a WARN.
+        max_newer_only: of a library's modules, the share that may have code for newer GPUs only;
+            more is a WARN.
+        expect: exactly the architectures that each library must have: real ones (``9.0``,
+            ``sm_90a``) as SASS, virtual ones (``compute_90``; ``9.0+PTX`` is both) as PTX.
         forbid: architectures that no library may have.
         ignore: findings that do not count, each with its reason.
         optional: globs of libraries whose FAIL counts as WARN.
         strict: whether WARN fails too.
-        skip_reason: why the outcome is to be overridden; empty when it is not.
+        skip_reason: why the exit code is to be 0 whatever comes of the check.
     """
 
     ptx: str = "warn"

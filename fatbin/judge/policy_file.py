@@ -30,8 +30,8 @@ class PolicyFile(Record):
 
     Attributes:
         policy: what a check demands.
-        gpus: the GPUs to check for; empty when the file names none.
-        driver: the oldest driver that they have; empty when the file names none.
+        gpus: GPUs to check for; each gets its answer.
+        driver: the oldest driver that they have.
         path: of the file, as given.
     """
 
