@@ -82,30 +82,26 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "plain", "strict", "allow_empty", "skip"),
+    ("outcome", "codes"),
     [
-        (Outcome.PASS, 0, 0, 0, 0),
-        (Outcome.WARN, 0, 1, 0, 0),
-        (Outcome.FAIL, 1, 1, 1, 0),
-        (Outcome.NOTHING, 3, 3, 0, 0),
+        # plain, --strict, --allow-empty, --skip
+        (Outcome.PASS, (0, 0, 0, 0)),
+        (Outcome.WARN, (0, 1, 0, 0)),
+        (Outcome.FAIL, (1, 1, 1, 0)),
+        (Outcome.NOTHING, (3, 3, 0, 0)),
     ],
 )
 def test_exit_codes(
     asked: Asked,
     capsys: pytest.CaptureFixture[str],
     outcome: Outcome,
-    plain: int,
-    strict: int,
-    allow_empty: int,
-    skip: int,
+    codes: tuple[int, int, int, int],
 ) -> None:
     asked.outcome = outcome
     base = ("--gpu", "9.0", MULTI)
-    assert run(capsys, *base)[0] == plain
-    assert run(capsys, *base, "--strict")[0] == strict
-    assert run(capsys, *base, "--allow-empty")[0] == allow_empty
-    assert run(capsys, *base, "--skip", "why")[0] == skip
-    assert run(capsys, *base, "--skip", "why", "--strict")[0] == skip
+    options: tuple[tuple[str, ...], ...] = ((), ("--strict",), ("--allow-empty",), ("--skip", "x"))
+    assert tuple(run(capsys, *base, *more)[0] for more in options) == codes
+    assert run(capsys, *base, "--skip", "x", "--strict")[0] == codes[3]
 
 
 @pytest.mark.parametrize(
@@ -175,23 +171,22 @@ def test_bad_input_is_one_line_and_nothing_is_judged(
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "message"),
+    ("given", "message"),
     [
-        ("FATBIN_GPUS", "RTX 9999", "fatbin: FATBIN_GPUS: "),
-        ("FATBIN_DRIVER", "twelve", "fatbin: FATBIN_DRIVER: expected a driver"),
-        ("FATBIN_SKIP", " ", "fatbin: FATBIN_SKIP: expected a reason"),
+        ("FATBIN_GPUS=RTX 9999", "fatbin: FATBIN_GPUS: "),
+        ("FATBIN_DRIVER=twelve", "fatbin: FATBIN_DRIVER: expected a driver"),
+        ("FATBIN_SKIP= ", "fatbin: FATBIN_SKIP: expected a reason"),
     ],
 )
 def test_bad_variables(
     asked: Asked,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    value: str,
+    given: str,
     message: str,
 ) -> None:
     monkeypatch.setenv("FATBIN_GPUS", "9.0")
-    monkeypatch.setenv(name, value)
+    monkeypatch.setenv(*given.split("="))
     code, _, err = run(capsys, MULTI)
     assert code == exits.ERROR
     assert err.startswith(message)
