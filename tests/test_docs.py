@@ -285,9 +285,14 @@ def _known_options() -> set[str]:
 def test_yaml_is_whole_and_its_options_exist(block: str) -> None:
     document = yaml.safe_load(block)
     assert isinstance(document, dict | list)
-    scripts = "\n".join(_strings(document))
-    assert "fatbin check" in scripts
-    assert _options(scripts) <= _known_options()
+    assert _options("\n".join(_strings(document))) <= _known_options()
+
+
+def test_pipelines_of_others_are_shown() -> None:
+    text = _text(DOCS / "how-to" / "gate.md")
+    shown = "".join(body for language, body in _FENCE.findall(text) if language == "yaml")
+    assert shown.count("fatbin check") == 4
+    assert _options(shown) == {"--verify", "--format"}
 
 
 def _strings(value: object) -> Iterator[str]:

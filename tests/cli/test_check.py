@@ -50,7 +50,7 @@ class Asked:
         self.outcome = outcome
         self.calls: list[dict[str, Any]] = []
 
-    def __call__(self, inventory: object, **asked: Any) -> Verdict:
+    def __call__(self, inventory: object, **asked: Any) -> Verdict:  # noqa: ANN401
         self.calls.append({"inventory": inventory, **asked})
         severity = {"FAIL": Severity.FAIL, "WARN": Severity.WARN}.get(self.outcome.value)
         return Verdict(
