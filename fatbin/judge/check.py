@@ -187,8 +187,11 @@ def _required_driver(case: Case) -> int:
     """Return the oldest branch on which everything runs that can; 0 when nothing can."""
     if not case.coverage.serving and not case.coverage.refused:
         return 0
-    needed = [answer.choice.driver for answer in case.answered]
-    return max(*needed, first_driver_of(case.gpu.cc) or 0, runtime_driver(case.library))
+    compiled = [*case.having("jit", "jit_link", "refused")]
+    needed = [answer.choice.driver for answer in case.having("native", "likely", "unsure")]
+    if not case.is_minor(compiled):
+        needed += [answer.choice.driver for answer in compiled]
+    return max(0, *needed, first_driver_of(case.gpu.cc) or 0, runtime_driver(case.library))
 
 
 def _unused(rule: Ignore) -> Finding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fatbin.judge.case import listed, name_of, plural
+from fatbin.judge.case import fact, listed, name_of, plural
 from fatbin.judge.content import architectures_of
 from fatbin.judge.facts.architectures import row_of
 from fatbin.judge.verdict import Evidence, Finding, Severity
@@ -100,6 +100,18 @@ def _damage(library: Library) -> Iterator[Finding]:
 
 
 def _nothing(library: Library, modules: Sorted) -> Iterator[Finding]:
+    if modules.judged and modules.unjudged:
+        message = (
+            f"{name_of(library)}: {plural(modules.unjudged, 'module')} with LTO-IR or unnamed "
+            "kinds only, which the driver does not load; the library links them itself"
+        )
+        yield Finding(
+            "FB113",
+            Severity.NOTE,
+            message,
+            location=library.location,
+            because=(fact("container.ltoir"),),
+        )
     if modules.judged or library.issues:
         return
     if modules.unjudged:

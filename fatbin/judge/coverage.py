@@ -69,11 +69,14 @@ class Answered(Record):
         group: the modules.
         choice: for each of them.
         word: the field of :class:`fatbin.judge.verdict.Coverage` that counts them.
+        by_design: whether this answer is what the module was made for: PTX without any SASS, and
+            doubtful code in a module that would be specialised if the doubt came true.
     """
 
     group: Group
     choice: Choice
     word: str
+    by_design: bool = False
 
 
 def sort_modules(library: Library) -> Sorted:
@@ -148,11 +151,18 @@ def loader_for(
 
 def answer_modules(sorted_modules: Sorted, loader: Loader) -> tuple[Answered, ...]:
     """Say for each group of modules what the driver does, and what kind of answer that is."""
-    return tuple(
-        Answered(group, choice, _word(group.module, choice, loader.device))
-        for group in sorted_modules.judged
-        for choice in (loader.choose(group.module),)
-    )
+    return tuple(_answered(group, loader) for group in sorted_modules.judged)
+
+
+def _answered(group: Group, loader: Loader) -> Answered:
+    module, device = group.module, loader.device
+    choice = loader.choose(module)
+    word = _word(module, choice, device)
+    if word == "jit":
+        by_design = not any(entry.kind == "sass" for entry in module.entries)
+    else:
+        by_design = word in ("likely", "unsure") and _gap(module.entries, device) == "specialised"
+    return Answered(group, choice, word, by_design)
 
 
 def count(answered: Iterable[Answered], sorted_modules: Sorted, best: int) -> Coverage:
