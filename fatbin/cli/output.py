@@ -45,7 +45,7 @@ def write_document(path: str, text: str) -> None:
 
 def _replace(target: str, data: bytes, mode: int | None) -> None:
     folder, name = os.path.split(target)
-    temporary = os.path.join(folder, f".{name[:200]}.{os.getpid()}.tmp")
+    temporary = os.path.join(folder, f".{name[:200]}.{os.urandom(8).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     descriptor = os.open(temporary, flags, 0o666)
     try:

@@ -417,6 +417,30 @@ def test_any_values_make_a_policy_or_a_policy_error(
         assert 0 <= found.policy.max_holes <= 1
 
 
+@given(st.text(max_size=40) | st.from_regex(r"FB10[16](@[^:]{0,5})?: ?.{0,5}", fullmatch=True))
+def test_any_text_is_a_rule_with_a_reason_or_refused(text: str) -> None:
+    try:
+        rule = Ignore.parse(text, codes=CODES)
+    except PolicyError as error:
+        assert error.key == "ignore"
+    else:
+        assert rule.code in CODES
+        assert rule.reason == rule.reason.strip() != ""
+        assert rule.glob.strip() != ""
+        assert Ignore.parse(f"{rule.rule}: {rule.reason}", codes=CODES) == rule
+
+
+@given(_SCALARS)
+def test_any_share_is_from_0_to_1_or_refused(value: object) -> None:
+    try:
+        share = share_of(value, "max-holes")
+    except PolicyError as error:
+        assert error.key == "max-holes"
+    else:
+        assert 0 <= share <= 1
+        assert type(share) is float
+
+
 @given(
     st.binary(max_size=60) | st.text(max_size=60).map(lambda text: text.encode("utf-8", "replace"))
 )
