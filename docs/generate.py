@@ -20,10 +20,13 @@ from typing import TYPE_CHECKING
 
 import fatbin
 from fatbin.format.schema import LAYOUTS, markdown_table
+from fatbin.judge.codes import CODES
+from fatbin.judge.codes import page as code_page
 from fatbin.judge.facts.architectures import ARCHITECTURES
 from fatbin.judge.facts.gpus import gpus_of
 from fatbin.judge.facts.known_bad import KNOWN_BAD
 from fatbin.judge.facts.sources import SOURCES
+from fatbin.judge.facts.statements import STATEMENTS
 from fatbin.judge.facts.toolkits import ERRORS, FLOORS, TOOLKITS
 from fatbin.kinds import flag_names, kind_label
 from fatbin.report.gpus import COLUMNS, cells
@@ -301,6 +304,40 @@ def policy(name: str) -> str:
 _DEFAULTS = {"()": "none", "''": "none", "False": "`false`"}
 
 
+def codes(part: str) -> str:
+    """Return the ``table`` of the codes of findings, or their ``pages``."""
+    if part == "pages":
+        return "\n".join(
+            re.sub(r"^#", "##", code_page(code), flags=re.MULTILINE) for code in CODES
+        ).rstrip("\n")
+    rows = [
+        f"| [{code.code}](#{anchor(f'{code.code}: {code.title}')}) | {code.severity} "
+        f"| {code.title} |"
+        for code in CODES.values()
+    ]
+    return "\n".join(["| code | severity | title |", "|---|---|---|", *rows])
+
+
+def anchor(heading: str) -> str:
+    """Return the anchor that GitHub gives to a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def statements(part: str) -> str:
+    """Return the table of the statements about one subject, or of their ``sources``."""
+    if part == "sources":
+        named = {source for statement in STATEMENTS.values() for source in statement.sources}
+        rows = [f"| `{key}` | {text} |" for key, text in SOURCES.items() if key in named]
+        return "\n".join(["| source | what it is |", "|---|---|", *rows])
+    rows = [
+        f"| `{key}` | {statement.text} | {'certain' if statement.certain else '**not certain**'} "
+        f"| {', '.join(statement.sources)} |"
+        for key, statement in STATEMENTS.items()
+        if key.partition(".")[0] == part
+    ]
+    return "\n".join(["| id | what it says | | sources |", "|---|---|---|---|", *rows])
+
+
 def exits(module: str) -> str:
     """Return the table of exit codes."""
     tree = ast.parse(inspect.getsource(importlib.import_module(module)))
@@ -391,12 +428,14 @@ def described(node: Definition) -> list[str]:
 GENERATORS: dict[str, Callable[[str], str]] = {
     "api": api,
     "attributes": attributes,
+    "codes": codes,
     "exits": exits,
     "facts": facts,
     "layout": layout,
     "output": output,
     "policy": policy,
     "record": record,
+    "statements": statements,
     "words": words,
 }
 

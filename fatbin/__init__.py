@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fatbin.errors import (
         ArchitectureError,
         BadMagicError,
+        CheckFailed,
         DecompressionError,
         DriverError,
         FatbinError,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         InventoryError,
         LimitExceededError,
         MissingDependencyError,
+        PolicyError,
         SizeMismatchError,
         SourceError,
         TruncatedError,
@@ -35,6 +37,24 @@ if TYPE_CHECKING:
     from fatbin.format.build import EntrySpec, build
     from fatbin.format.images import Cubin, Ltoir, Ptx
     from fatbin.inventory import Entry, Inventory, Issue, Library, Linkage, Module
+    from fatbin.judge.check import check
+    from fatbin.judge.driver import Driver
+    from fatbin.judge.gpu import Gpu, parse_gpus
+    from fatbin.judge.loader import Choice, Environment, How, choose
+    from fatbin.judge.policy import Ignore, Policy
+    from fatbin.judge.policy_file import read_policy
+    from fatbin.judge.serving import Certainty
+    from fatbin.judge.verdict import (
+        Answer,
+        Coverage,
+        Evidence,
+        Finding,
+        IgnoredFinding,
+        LibraryVerdict,
+        Outcome,
+        Severity,
+        Verdict,
+    )
     from fatbin.kernel import Kernel, Parameter
     from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
     from fatbin.limits import Limits
@@ -46,6 +66,7 @@ _HOMES = {
     "fatbin.errors": (
         "ArchitectureError",
         "BadMagicError",
+        "CheckFailed",
         "DecompressionError",
         "DriverError",
         "FatbinError",
@@ -53,6 +74,7 @@ _HOMES = {
         "InventoryError",
         "LimitExceededError",
         "MissingDependencyError",
+        "PolicyError",
         "SizeMismatchError",
         "SourceError",
         "TruncatedError",
@@ -63,6 +85,24 @@ _HOMES = {
     "fatbin.format.build": ("EntrySpec", "build"),
     "fatbin.format.images": ("Cubin", "Ltoir", "Ptx"),
     "fatbin.inventory": ("Entry", "Inventory", "Issue", "Library", "Linkage", "Module"),
+    "fatbin.judge.check": ("check",),
+    "fatbin.judge.driver": ("Driver",),
+    "fatbin.judge.gpu": ("Gpu", "parse_gpus"),
+    "fatbin.judge.loader": ("Choice", "Environment", "How", "choose"),
+    "fatbin.judge.policy": ("Ignore", "Policy"),
+    "fatbin.judge.policy_file": ("read_policy",),
+    "fatbin.judge.serving": ("Certainty",),
+    "fatbin.judge.verdict": (
+        "Answer",
+        "Coverage",
+        "Evidence",
+        "Finding",
+        "IgnoredFinding",
+        "LibraryVerdict",
+        "Outcome",
+        "Severity",
+        "Verdict",
+    ),
     "fatbin.kernel": ("Kernel", "Parameter"),
     "fatbin.kinds": ("Compression", "EntryFlags", "EntryKind", "Place"),
     "fatbin.limits": ("Limits",),
@@ -72,25 +112,39 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Answer",
     "Architecture",
     "ArchitectureError",
     "BadMagicError",
+    "Certainty",
+    "CheckFailed",
+    "Choice",
     "Compression",
     "ComputeCapability",
+    "Coverage",
     "Cubin",
     "DecompressionError",
+    "Driver",
     "DriverError",
     "Entry",
     "EntryFlags",
     "EntryKind",
     "EntrySpec",
+    "Environment",
+    "Evidence",
     "FatbinError",
+    "Finding",
     "FormatError",
+    "Gpu",
+    "How",
+    "Ignore",
+    "IgnoredFinding",
     "Inventory",
     "InventoryError",
     "Issue",
     "Kernel",
     "Library",
+    "LibraryVerdict",
     "LimitExceededError",
     "Limits",
     "Linkage",
@@ -101,18 +155,27 @@ __all__ = [
     "OpenEntry",
     "OpenFile",
     "OpenLibrary",
+    "Outcome",
     "Parameter",
     "Place",
+    "Policy",
+    "PolicyError",
     "Ptx",
+    "Severity",
     "SizeMismatchError",
     "SourceError",
     "TruncatedError",
     "UnknownFormatError",
     "UnknownGpuError",
     "UnsupportedVersionError",
+    "Verdict",
     "__version__",
     "build",
+    "check",
+    "choose",
     "open",
+    "parse_gpus",
+    "read_policy",
     "scan",
     "scan_bytes",
 ]

@@ -11,7 +11,7 @@ from fatbin.kinds import Compression, Place
 _PLACES = {"loadable": Place.LOADABLE, "relocatable": Place.RELOCATABLE}
 
 
-def entry(text: str, place: Place = Place.LOADABLE, **more: Any) -> Entry:
+def entry(text: str, place: Place = Place.LOADABLE, **more: Any) -> Entry:  # noqa: ANN401 - fields of a record
     """Make an entry of ``sm_90a``, ``compute_90``, or ``compute_90 8.2`` with its ISA version."""
     arch_text, _, isa = text.partition(" ")
     if arch_text.startswith("lto_"):
@@ -30,7 +30,7 @@ def entry(text: str, place: Place = Place.LOADABLE, **more: Any) -> Entry:
     return made._replace(**more)
 
 
-def module(*texts: str, place: str = "loadable", wrapper: int = 1, **more: Any) -> Module:
+def module(*texts: str, place: str = "loadable", wrapper: int = 1, **more: Any) -> Module:  # noqa: ANN401
     """Make a container of entries."""
     where = _PLACES[place]
     return Module(
@@ -42,7 +42,7 @@ def module(*texts: str, place: str = "loadable", wrapper: int = 1, **more: Any) 
     )
 
 
-def library(*modules: Module, name: str = "libx.so", version: str = "", **more: Any) -> Library:
+def library(*modules: Module, name: str = "libx.so", version: str = "", **more: Any) -> Library:  # noqa: ANN401
     """Make an ELF library that needs nothing."""
     return Library(
         location=f"/lib/{name}",
