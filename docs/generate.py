@@ -52,9 +52,12 @@ _JSON_TYPES = {
     "Architecture | None": "string or null",
     "Linkage | None": "object or null",
     "Place": "string",
+    "Outcome": "string",
+    "Severity": "string",
     "Compression": "string",
     "tuple[str, ...]": "list of strings",
 }
+_JSON_OBJECTS = {"Coverage", "Finding"}
 
 Class = ast.ClassDef
 Definition = ast.ClassDef | ast.FunctionDef
@@ -146,7 +149,12 @@ def record(name: str) -> str:
     for field in fields(node):
         key, kind = ast.unparse(field.target), ast.unparse(field.annotation)
         listed = re.fullmatch(r"tuple\[([A-Z]\w+), \.\.\.\]", kind)
-        kind = f"list of [{listed[1]}](#{listed[1].lower()})" if listed else _JSON_TYPES[kind]
+        if listed:
+            kind = f"list of [{listed[1]}](#{listed[1].lower()})"
+        elif kind in _JSON_OBJECTS:
+            kind = f"[{kind}](#{kind.lower()})"
+        else:
+            kind = _JSON_TYPES[kind]
         meaning = re.sub(r"\bNone\b", "null", meanings[key]).replace("False", "false")
         rows.append(f"| `{key}` | {kind} | {meaning} |")
     return "\n".join(rows)

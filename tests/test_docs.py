@@ -97,11 +97,28 @@ def test_a_changed_block_is_stale() -> None:
             "facts",
             ["ARCHITECTURES", "ERRORS", "FLOORS", "GPUS", "KNOWN_BAD", "SOURCES", "TOOLKITS"],
         ),
+        (
+            "verdict.md",
+            "record",
+            [
+                f"fatbin.judge.verdict.{name}"
+                for name in (
+                    "Answer",
+                    "Coverage",
+                    "Evidence",
+                    "Finding",
+                    "IgnoredFinding",
+                    "LibraryVerdict",
+                    "Verdict",
+                )
+            ],
+        ),
+        ("verdict.md", "words", [f"fatbin.judge.verdict.{w}" for w in ("Outcome", "Severity")]),
     ],
 )
 def test_every_name_has_a_generated_block(pages: str, kind: str, names: list[str]) -> None:
     text = "".join(_text(DOCS / "reference" / page) for page in pages.split())
-    assert sorted(re.findall(rf"<!-- {kind}: (\w+) -->", text)) == names
+    assert sorted(re.findall(rf"<!-- {kind}: ([\w.]+) -->", text)) == names
 
 
 # The command line ---------------------------------------------------------------------------------

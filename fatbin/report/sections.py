@@ -167,7 +167,7 @@ def coverage(answer: Answer) -> str:
         run = f"{counts.serving:,} of {counts.modules:,} modules run"
         parts.append(run + _counted(counts, _SERVING))
         rest = counts.modules - counts.serving
-        if rest:
+        if rest > 0:
             verb = "does" if rest == 1 else "do"
             parts.append(f"{rest:,} {verb} not{_counted(counts, _LACKING)}")
     aside = _counted(counts, _ASIDE)

@@ -7,7 +7,7 @@ import io
 import json
 import re
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 from xml.etree import ElementTree as ET
 
@@ -22,6 +22,9 @@ from verdicts import verdicts
 
 from fatbin.judge.verdict import Finding, Severity, Verdict
 from fatbin.report.formats import FORMATS, Options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Key = tuple[str, str, str, str]
 
@@ -323,46 +326,59 @@ _PARSER = MarkdownIt("commonmark").enable("table")
 _HARMLESS = {"text", "text_special", "code_inline", "strong_open", "strong_close"}
 
 
-def words(token: Any) -> str:  # noqa: ANN401 - a token
-    return "".join(child.content for child in token.children)
+class Item(NamedTuple):
+    """A line of a document: its words, and the pieces that they come in."""
+
+    location: str
+    depth: int
+    kinds: list[str]
+    pieces: list[str]
+
+    @property
+    def words(self) -> str:
+        return "".join(self.pieces)
 
 
-def read_markdown(text: str) -> Said:
-    tokens = _PARSER.parse(text)
-    said = Said(words(tokens[1]).partition(":")[0], set(), set(), "")
-    location = gpu = ""
+def markdown_items(text: str) -> Iterator[Item]:
+    """Yield each line with the summary that it stands below and how deep in lists it is."""
+    location = ""
     depth = 0
-    key: Key | None = None
-    reason = ""
-    for token in tokens:
+    for token in _PARSER.parse(text):
         depth += {"bullet_list_open": 1, "bullet_list_close": -1}.get(token.type, 0)
         if token.type == "html_block":
             opened = re.search(r"<summary><code>(.*)</code>(?:: \w+)?</summary>", token.content)
-            location, gpu = (html.unescape(opened[1]) if opened else ""), ""
+            location = html.unescape(opened[1]) if opened else ""
             assert token.content.count("<") == (5 if opened else 1)
-        if token.type != "inline":
-            continue
-        kinds = [child.type for child in token.children]
-        table = {"html_inline"} if depth == 0 and "|" in text else set()
-        assert set(kinds) <= _HARMLESS | table
-        shown = words(token)
-        if shown.startswith("OVERRIDDEN: ") and not depth:
-            said = said._replace(overridden=shown.partition(": ")[2])
-        if not depth:
-            continue
-        if depth == 1 and kinds[0] == "text":
-            gpu = token.children[1].content if shown.startswith("on ") else gpu
-        if "strong_open" in kinds:
-            match = re.match(r"(FB\d{3}) (?:(fail|warn|note)|ignored \((\w+)\)): ?", shown)
+        if token.type == "inline":
+            pieces = token.children or []
+            kinds = [piece.type for piece in pieces]
+            # Only a cell of the table may need HTML: for a name with a bar.
+            assert set(kinds) <= _HARMLESS | (set() if depth else {"html_inline"})
+            yield Item(location, depth, kinds, [piece.content for piece in pieces])
+
+
+def read_markdown(text: str) -> Said:
+    heading, *items = markdown_items(text)
+    said = Said(heading.words.partition(":")[0], set(), set(), "")
+    gpu = reason = ""
+    key: Key = ("", "", "", "")
+    for item in items:
+        if not item.depth:
+            if item.words.startswith("OVERRIDDEN: "):
+                said = said._replace(overridden=item.words.removeprefix("OVERRIDDEN: "))
+        elif "strong_open" in item.kinds:
+            match = re.match(r"(FB\d{3}) (?:(fail|warn|note)|ignored \((\w+)\)): ?", item.words)
             assert match
-            key = (match[1], match[2] or match[3], location, gpu if depth > 1 else "")
+            own_gpu = gpu if item.depth > 1 else ""
+            key = (match[1], match[2] or match[3], item.location, own_gpu)
             if match[2]:
                 said.findings.add(key)
-        elif shown.startswith("reason:"):
-            reason = shown.removeprefix("reason:").strip(" ")
-        elif shown.startswith("rule: ") and kinds[-1] == "code_inline":
-            assert key
-            said.ignored.add((key, reason, token.children[-1].content))
+        elif item.depth == 1 and item.words.startswith("on "):
+            gpu = item.pieces[1]
+        elif item.words.startswith("reason:"):
+            reason = item.words.removeprefix("reason:").strip(" ")
+        elif item.words.startswith("rule: ") and item.kinds[-1] == "code_inline":
+            said.ignored.add((key, reason, item.pieces[-1]))
     return said
 
 
