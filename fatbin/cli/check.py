@@ -125,10 +125,10 @@ def run_check(arguments: argparse.Namespace) -> int:
     request = _request(arguments)
     if request is None:
         return exits.ERROR
-    if arguments.output:
-        from fatbin.cli.output import require_folder  # noqa: PLC0415 - only files need it
+    if arguments.output is not None:
+        from fatbin.cli.output import require_place  # noqa: PLC0415 - only files need it
 
-        require_folder(arguments.output)
+        require_place(arguments.output)
     inventory, unread = _read_all(arguments)
     if unread == len(arguments.targets):
         return exits.ERROR
@@ -260,7 +260,7 @@ def _write(verdict: Verdict, policy: Policy, arguments: argparse.Namespace) -> N
     options = formats.Options(
         verbose=arguments.verbose, strict=policy.strict, titles=titles, root=os.getcwd()
     )
-    if not arguments.output:
+    if arguments.output is None:
         write(sys.stdout, verdict, options)
         return
     import io  # noqa: PLC0415 - only files need it
@@ -281,7 +281,7 @@ def _judge(verdict: Verdict, policy: Policy, unread: int, arguments: argparse.Na
         code = exits.FAIL
     elif verdict.outcome is Outcome.NOTHING and not arguments.allow_empty:
         code = exits.NOTHING
-    if code and arguments.output:
+    if code and arguments.output is not None:
         _tell_why(verdict, policy)
     if code and policy.skip_reason:
         tell(f"{verdict.outcome} does not count: {policy.skip_reason}")

@@ -8,16 +8,20 @@ import stat
 from fatbin.errors import SourceError
 
 
-def require_folder(path: str) -> None:
-    """Raise when a file cannot be written because its folder is missing.
+def require_place(path: str) -> None:
+    """Raise when it is plain that a file cannot be written, before anything is read for it.
 
     Raises:
-        SourceError: there is no such folder.
+        SourceError: no name, the name of a folder, or one in a folder that does not exist.
     """
     folder = os.path.dirname(path)
-    if folder and not os.path.isdir(folder):
-        msg = "cannot be written: there is no such folder"
-        raise SourceError(msg, location=path)
+    reason = ""
+    if not path or os.path.isdir(path):
+        reason = "expected the name of a file"
+    elif folder and not os.path.isdir(folder):
+        reason = "there is no such folder"
+    if reason:
+        raise SourceError(f"cannot be written: {reason}", location=path or repr(path))
 
 
 def write_document(path: str, text: str) -> None:
@@ -30,17 +34,24 @@ def write_document(path: str, text: str) -> None:
     """
     data = text.encode("utf-8", "backslashreplace")
     try:
-        target = os.path.realpath(path)
-        mode = os.stat(target).st_mode if os.path.exists(target) else None
+        mode = _mode(path)
         if mode is not None and not stat.S_ISREG(mode):
             with open(path, "wb") as file:
                 file.write(data)
             return
-        _replace(target, data, mode)
+        _replace(os.path.realpath(path), data, mode)
     except OSError as exc:
         raise SourceError(f"cannot be written: {exc.strerror or exc}", location=path) from exc
     except ValueError as exc:  # a NUL in the path
         raise SourceError(f"cannot be written: {exc}", location=path) from exc
+
+
+def _mode(path: str) -> int | None:
+    """Return the mode of a file; None where there is none yet."""
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
 
 
 def _replace(target: str, data: bytes, mode: int | None) -> None:

@@ -100,7 +100,8 @@ def _bytes(path: str) -> bytes:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as exc:
-        raise SourceError(f"cannot be read: {exc.strerror or exc}", location=path) from exc
+        reason = exc.strerror or str(exc)
+        raise SourceError(f"cannot be read: {reason}", location=path or repr(path)) from exc
     except ValueError as exc:  # a NUL in the path
         raise SourceError(f"cannot be read: {exc}", location=path) from exc
     if len(data) > MOST_BYTES:
