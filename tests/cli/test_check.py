@@ -475,6 +475,26 @@ def test_a_skip_leaves_a_trace(capsys: pytest.CaptureFixture[str], form: str) ->
     assert "fatbin: FAIL does not count: cluster down, see the runbook\n" in err
 
 
+def test_formats_are_told_what_is_strict_and_verbose(capsys: pytest.CaptureFixture[str]) -> None:
+    base = ("--gpu", "9.0", fixture("lib_1arch.so"))
+    _, plain, _ = run(capsys, *base, "--format", "junit")
+    code, strict, err = run(capsys, *base, "--format", "junit", "--strict")
+    assert (code, err) == (exits.FAIL, "fatbin: WARN fails too: strict\n")
+    assert 'failures="1"' in strict
+    assert 'failures="1"' not in plain
+    _, short, _ = run(capsys, *base)
+    _, verbose, _ = run(capsys, *base, "--verbose")
+    assert "because: " in verbose
+    assert "because: " not in short
+
+
+def test_sarif_has_titles(capsys: pytest.CaptureFixture[str]) -> None:
+    from fatbin.judge.codes import CODES
+
+    _, out, _ = run(capsys, "--gpu", "12.0", "--format", "sarif", fixture("sm_80.fatbin"))
+    assert CODES["FB101"].title in out
+
+
 def test_a_skip_from_the_environment(
     asked: Asked, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
