@@ -34,6 +34,8 @@ from fatbin.report.gpus import COLUMNS, cells
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from fatbin.judge.policy import Key
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 _BLOCK = re.compile(r"(<!-- (\w+): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -281,6 +283,35 @@ _FACTS: dict[str, Callable[[], str]] = {
 }
 
 
+def policy(name: str) -> str:
+    """Return the table of the keys of a policy file."""
+    home = importlib.import_module("fatbin.judge.policy")
+    keys: dict[str, Key] = getattr(home, name)
+    meanings: dict[str, str] = {}
+    defaults: dict[str, str] = {}
+    for record_name in ("policy.Policy", "policy_file.PolicyFile"):
+        node = find(f"fatbin.judge.{record_name}")
+        assert isinstance(node, ast.ClassDef)  # noqa: S101
+        meanings |= items(split(node)[1]["Attributes"])
+        for field in fields(node):
+            if field.value:
+                defaults[ast.unparse(field.target)] = ast.unparse(field.value)
+    rows = [
+        (
+            f"`{key}`",
+            spec.form,
+            _DEFAULTS.get(defaults[spec.field], f"`{defaults[spec.field]}`").replace("'", '"'),
+            meanings[spec.field],
+            f"`{spec.option}`",
+        )
+        for key, spec in keys.items()
+    ]
+    return _table(["key", "written", "default", "what it is", "option"], rows)
+
+
+_DEFAULTS = {"()": "none", "''": "none", "False": "`false`"}
+
+
 def codes(part: str) -> str:
     """Return the ``table`` of the codes of findings, or their ``pages``."""
     if part == "pages":
@@ -410,6 +441,7 @@ GENERATORS: dict[str, Callable[[str], str]] = {
     "facts": facts,
     "layout": layout,
     "output": output,
+    "policy": policy,
     "record": record,
     "statements": statements,
     "words": words,
