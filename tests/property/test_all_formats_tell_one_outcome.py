@@ -364,7 +364,8 @@ def read_markdown(text: str) -> Said:
     key: Key = ("", "", "", "")
     for item in items:
         if not item.depth:
-            if item.words.startswith("OVERRIDDEN: "):
+            # A file may be called that, too; only this is bold.
+            if item.words.startswith("OVERRIDDEN: ") and "strong_open" in item.kinds:
                 said = said._replace(overridden=item.words.removeprefix("OVERRIDDEN: "))
         elif "strong_open" in item.kinds:
             match = re.match(r"(FB\d{3}) (?:(fail|warn|note)|ignored \((\w+)\)): ?", item.words)
