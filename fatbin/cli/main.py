@@ -10,7 +10,19 @@ import sys
 
 from fatbin import __version__
 from fatbin._record import Record
-from fatbin.cli import check, detect, diff, exits, explain, extract, gpus, kernels, read, size
+from fatbin.cli import (
+    check,
+    detect,
+    diff,
+    exits,
+    explain,
+    extract,
+    gpus,
+    kernels,
+    probe,
+    read,
+    size,
+)
 from fatbin.cli.tell import tell, tell_error
 from fatbin.errors import FatbinError
 
@@ -19,6 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 EPILOG = "exit codes: 0 done, 1 a gate fails, 2 could not do it, 3 no device code anywhere"
+PROBE_EPILOG = (
+    "exit codes: 0 as predicted, 1 not as predicted, 2 no GPU or could not do it, "
+    "3 nothing to probe"
+)
 DETECT_EPILOG = "exit codes: 0 there is a GPU, 2 could not do it, 3 there is none"
 
 
@@ -141,6 +157,15 @@ COMMANDS = (
         detect.configure_detect,
         detect.run_detect,
         DETECT_EPILOG,
+    ),
+    Command(
+        "probe",
+        "whether the driver of this machine loads a file's modules, as predicted",
+        "Give the modules of a file to the driver of this machine, without running a kernel, and "
+        "compare with what check would say. Crashes and hangs stay in child processes.",
+        probe.configure_probe,
+        probe.run_probe,
+        PROBE_EPILOG,
     ),
 )
 

@@ -14,14 +14,13 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a libcuda and an NVML that say what variables tell them to."""
     folder = tmp_path_factory.mktemp("libraries")
     compiled(HERE / "libcuda.c", folder / "libcuda.so.1")
+    compiled(HERE / "libcuda.c", folder / "libcuda.old", "-DOLD")
     compiled(HERE / "libnvml.c", folder / "libnvidia-ml.so.1")
     return folder
 
 
-@pytest.fixture
-def machine(
-    libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Machine]:
+@pytest.fixture(autouse=True)
+def machine(libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     """Return a machine with the stand-ins and without nvidia-smi; no child may be left of it."""
     made = Machine(tmp_path, monkeypatch, libraries)
     yield made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from machine import A100, H200, VERSION, Machine, attempt
 
 import fatbin
 from fatbin import ComputeCapability, DeviceError
-from fatbin.node import children
 from fatbin.node.sources import bus_address
 
 
@@ -232,9 +232,7 @@ def test_nvml_names_what_cuda_cannot_use(machine: Machine) -> None:
 
 def test_a_container_without_the_compute_capability(machine: Machine) -> None:
     machine.without("libcuda.so.1")
-    machine.set(
-        STANDIN_NVML_DEVICES="NVIDIA H200|9|0|0", NVIDIA_DRIVER_CAPABILITIES="utility"
-    )
+    machine.set(STANDIN_NVML_DEVICES="NVIDIA H200|9|0|0", NVIDIA_DRIVER_CAPABILITIES="utility")
     found = machine.detect()
     assert found.source == "nvml"
     assert "NVIDIA_DRIVER_CAPABILITIES must name compute; it is utility" in found.hint
@@ -351,14 +349,14 @@ def test_wsl(machine: Machine) -> None:
 
 
 def test_no_python_to_start(machine: Machine) -> None:
-    machine.patch.setattr(children.sys, "executable", "")
+    machine.patch.setattr(sys, "executable", "")
     found = machine.detect()
     assert attempt(found, "libcuda").said.startswith("there is no Python")
     assert found.gpus == ()
 
 
 def test_a_python_that_is_gone(machine: Machine) -> None:
-    machine.patch.setattr(children.sys, "executable", str(machine.root / "python"))
+    machine.patch.setattr(sys, "executable", str(machine.root / "python"))
     assert "cannot be started" in attempt(machine.detect(), "libcuda").said
 
 
