@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -109,10 +110,10 @@ def test_children_are_isolated(machine: Machine, tmp_path: Path) -> None:
     assert machine.detect().usable
 
 
-def test_a_zip_archive(tmp_path: Path) -> None:
+def test_a_zip_archive(machine: Machine, tmp_path: Path) -> None:
     source = tmp_path / "app"
-    source.mkdir()
-    (source / "fatbin").symlink_to(ROOT / "fatbin")
+    shutil.copytree(ROOT / "fatbin", source / "fatbin", ignore=shutil.ignore_patterns("*.pyc"))
+    machine.patch.delenv("PYTHONPATH", raising=False)
     archive = tmp_path / "fatbin.pyz"
     zipapp.create_archive(source, archive, main="fatbin.cli:main")
     done = subprocess.run(

@@ -22,11 +22,12 @@ from fatbin.cli import main
 def container(*archs: str, identifier: str = "") -> bytes:
     """Return a container with cubins (``sm_80``) and PTX (``compute_80``) of these names."""
     specs = []
-    cubin = (FIXTURES / "saxpy_80.cubin").read_bytes()
+    cubins = {"sm_9": "saxpy_90a.cubin"}
     text = (FIXTURES / "saxpy_80.ptx").read_bytes()
     for arch in archs:
         if arch.startswith("sm_"):
-            specs.append(EntrySpec.cubin(cubin, arch=arch, identifier=identifier))
+            cubin = FIXTURES / cubins.get(arch[:4], "saxpy_80.cubin")
+            specs.append(EntrySpec.cubin(cubin.read_bytes(), arch=arch, identifier=identifier))
         else:
             specs.append(EntrySpec.ptx(text, arch=arch, identifier=identifier))
     return fatbin.build(specs)
@@ -102,7 +103,8 @@ def test_a_load_that_was_not_predicted_is_a_disagreement(machine: Machine, bare:
 
 def test_payloads_are_opened_before_a_disagreement_is_told(bare: Path) -> None:
     # The header says 9.0, the cubin inside 8.0: 300, which headers alone do not tell.
-    bare.write_bytes(container("sm_90", identifier="CODE300"))
+    cubin = (FIXTURES / "saxpy_80.cubin").read_bytes()
+    bare.write_bytes(fatbin.build([EntrySpec.cubin(cubin, arch="sm_90", identifier="CODE300")]))
     assert fatbin.scan(bare, verify=True).libraries[0].issues  # so it is
     found = probe(bare)
     assert [(r.code, r.predicted, r.agrees) for r in results(found)] == [(300, 300, True)]
