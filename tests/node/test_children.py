@@ -21,6 +21,7 @@ from fatbin import DeviceError
 from fatbin.node import child_side, children
 from fatbin.node.children import Child, TimedOut
 
+pytestmark = pytest.mark.usefixtures("machine")
 WORKER = "fatbin.node.driver_worker"
 
 
