@@ -68,6 +68,17 @@ def test_no_child_outlives_its_parent(
     assert machine.left_over() == []
 
 
+def test_nvidia_smi_does_not_outlive_it_either(machine: Machine) -> None:
+    machine.without("libcuda.so.1", "libnvidia-ml.so.1")
+    machine.program("nvidia-smi", 'echo $$ >> "$STANDIN_PIDS"\nexec sleep 1000\n')
+    machine.patch.setenv("PATH", f"{machine.programs}:/usr/bin:/bin")
+    parent, child = waiting(machine, "import fatbin; fatbin.detect(timeout=600)", 1)
+    assert is_running(child)
+    parent.kill()
+    parent.communicate(timeout=20)
+    assert machine.left_over() == []
+
+
 def test_the_end_of_the_pipe_is_enough() -> None:
     """Where the kernel does not kill: the thread that reads standard input ends the process."""
     code = (
