@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judge_blocks import codes, facts, statements
+from judge_blocks import codes, facts, statements, table
 
 import fatbin
 from fatbin.format.schema import LAYOUTS, markdown_table
@@ -26,6 +26,8 @@ from fatbin.kinds import flag_names, kind_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from fatbin.judge.policy import Key
 
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -182,7 +184,7 @@ def policy(name: str) -> str:
         )
         for key, spec in keys.items()
     ]
-    return _table(["key", "written", "default", "what it is", "option"], rows)
+    return table(["key", "written", "default", "what it is", "option"], rows)
 
 
 _DEFAULTS = {"()": "none", "''": "none", "False": "`false`"}

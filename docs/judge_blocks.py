@@ -35,7 +35,7 @@ def _architectures() -> str:
         )
         for row in ARCHITECTURES
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _gpus() -> str:
@@ -46,7 +46,7 @@ def _gpus() -> str:
             names = ", ".join(gpu.name + ("" if gpu.certain else " ?") for gpu in named)
             sources = dict.fromkeys(source for gpu in named for source in gpu.sources)
             rows.append((str(row.cc), kind, names, ", ".join(sources)))
-    return _table(["cc", "kind", "GPUs", "sources"], rows)
+    return table(["cc", "kind", "GPUs", "sources"], rows)
 
 
 def _toolkits() -> str:
@@ -63,7 +63,7 @@ def _toolkits() -> str:
         )
         for row in TOOLKITS
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _known_bad() -> str:
@@ -90,7 +90,7 @@ def _known_bad() -> str:
         )
         for row in KNOWN_BAD
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _range(low: tuple[int, ...], high: tuple[int, ...]) -> str:
@@ -106,7 +106,7 @@ def _floors() -> str:
         (f"{row.major}.x", row.linux_driver, row.windows_driver or "-", ", ".join(row.sources))
         for row in FLOORS
     ]
-    return _table(["toolkit", "Linux", "Windows", "sources"], rows)
+    return table(["toolkit", "Linux", "Windows", "sources"], rows)
 
 
 def _errors() -> str:
@@ -114,10 +114,11 @@ def _errors() -> str:
         (str(code), *(f"`{name}`" if name else "" for name in error[:2]), error.meaning)
         for code, error in ERRORS.items()
     ]
-    return _table(["code", "driver API", "runtime API", "about device code"], rows)
+    return table(["code", "driver API", "runtime API", "about device code"], rows)
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
     lines = (head, ["---"] * len(head), *rows)
     return "\n".join("|" + "".join(f" {c} |" if c else " |" for c in line) for line in lines)
 
@@ -129,7 +130,7 @@ _FACTS: dict[str, Callable[[], str]] = {
     "GPUS": _gpus,
     "TOOLKITS": _toolkits,
     "KNOWN_BAD": _known_bad,
-    "SOURCES": lambda: _table(
+    "SOURCES": lambda: table(
         ["source", "what it is"], [(f"`{key}`", text) for key, text in SOURCES.items()]
     ),
 }
