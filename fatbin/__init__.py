@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
     from fatbin.limits import Limits
     from fatbin.scanning.opened import OpenContainer, OpenEntry, OpenFile, OpenLibrary, open  # noqa: A004
-    from fatbin.scanning.scanner import scan, scan_bytes
+    from fatbin.scanning.scanner import scan_bytes
+    from fatbin.scanning.targets import scan
 
 _HOMES = {
     "fatbin.arch": ("Architecture", "ComputeCapability"),
@@ -67,7 +68,8 @@ _HOMES = {
     "fatbin.kinds": ("Compression", "EntryFlags", "EntryKind", "Place"),
     "fatbin.limits": ("Limits",),
     "fatbin.scanning.opened": ("OpenContainer", "OpenEntry", "OpenFile", "OpenLibrary", "open"),
-    "fatbin.scanning.scanner": ("scan", "scan_bytes"),
+    "fatbin.scanning.scanner": ("scan_bytes",),
+    "fatbin.scanning.targets": ("scan",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
