@@ -18,9 +18,9 @@ from fatbin.errors import (
 )
 from fatbin.format.view import View
 from fatbin.scanning.host import ZIP_MAGICS
+from fatbin.scanning.identify import PTX_HEAD_BYTES
 from fatbin.scanning.spool import (
     HEAD_BYTES,
-    PTX_HEAD_BYTES,
     Budget,
     may_be_text,
     read_head,

@@ -13,16 +13,15 @@ from fatbin.errors import (
     SourceError,
     UnknownFormatError,
 )
-from fatbin.format.container import MAGIC, MAGIC_BEFORE_CUDA_6, walk
-from fatbin.format.cubin import is_cubin, read_cubin_head
-from fatbin.format.elf import ELF_MAGIC
+from fatbin.format.container import walk
+from fatbin.format.cubin import read_cubin_head
 from fatbin.format.ptx import read_ptx_head
 from fatbin.inventory import Entry, Inventory, Issue, Library, Module
 from fatbin.kinds import Place
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scanning.elf import read_elf_host
 from fatbin.scanning.embedded import Found
-from fatbin.scanning.host import ARCHIVE_MAGIC, LTOIR_MAGIC, THIN_ARCHIVE_MAGIC
+from fatbin.scanning.identify import PTX_HEAD_BYTES, identify
 from fatbin.scanning.modules import (
     bare_module,
     container_module,
@@ -40,12 +39,6 @@ if TYPE_CHECKING:
     from fatbin.limits import Limits
     from fatbin.scanning.host import Host
     from fatbin.scanning.packages import Distribution
-
-_HEAD_BYTES = 65536
-_KNOWN_OTHERS = (
-    (b"BC\xc0\xde", "LLVM bitcode"),
-    (b"\xcf\xfa\xed\xfe", "a Mach-O file"),
-)
 
 
 class Collector:
@@ -190,44 +183,13 @@ def _kinds(view: View) -> tuple[str, str]:
     return "tar", ""
 
 
-def identify(view: View) -> str:  # noqa: PLR0911 - one answer a format
-    """Tell the format of a file by its first bytes.
-
-    Returns:
-        ``elf``, ``pe``, ``coff``, ``archive``, ``fatbin``, ``cubin``, ``ptx`` or ``ltoir``.
-
-    Raises:
-        UnknownFormatError: none of these.
-    """
-    head = view.peek(0, 64)
-    if is_cubin(head):
-        return "cubin"
-    if head[:4] == ELF_MAGIC:
-        return "elf"
-    if head[:8] in (ARCHIVE_MAGIC, THIN_ARCHIVE_MAGIC):
-        return "archive"
-    magic = int.from_bytes(head[:4], "little")
-    if magic in (MAGIC, MAGIC_BEFORE_CUDA_6):
-        return "fatbin"
-    if head[:4] == LTOIR_MAGIC:
-        return "ltoir"
-    if head[:2] == b"MZ":
-        return "pe"
-    from fatbin.scanning.coff import is_coff  # noqa: PLC0415 - only here and for objects
-
-    if is_coff(view):
-        return "coff"
-    if read_ptx_head(view.peek(0, _HEAD_BYTES)) is not None:
-        return "ptx"
-    raise UnknownFormatError(
-        "expected an ELF, PE or COFF file, an archive, a fatbin, a cubin, PTX or LTO-IR, "
-        f"found {_guess(head)}",
-        location=view.name,
-    )
-
-
-def scan_view(view: View, options: Options) -> Inventory:
+def scan_view(view: View, options: Options, *, member: bool = False) -> Inventory:
     """Read what device code a view holds: a file, a package or a member of one.
+
+    Args:
+        view: of the whole file.
+        options: what is looked at.
+        member: whether it is one of many, and left out when it holds no device code.
 
     Raises:
         UnknownFormatError: none of the known formats.
@@ -248,8 +210,9 @@ def scan_view(view: View, options: Options) -> Inventory:
                 )
     else:
         for part in _parts(view, form, options.limits, collector):
-            library = _library_of(part, options, member=form == "archive")
-            if form != "archive" or library.modules or library.issues:
+            inside = member or form == "archive"
+            library = _library_of(part, options, member=inside)
+            if not inside or library.modules or library.issues:
                 libraries.append(library)
     return Inventory(libraries=tuple(libraries), issues=collector.issues, targets=(view.name,))
 
@@ -388,7 +351,7 @@ def part_modules(part: Part, host: Host | None, limits: Limits, report: Report) 
     elif part.format == "cubin":
         yield bare_module(Found(0, view.size, read_cubin_head(view, limits)), Place.BARE)
     elif part.format == "ptx":
-        head = read_ptx_head(view.peek(0, _HEAD_BYTES))
+        head = read_ptx_head(view.peek(0, PTX_HEAD_BYTES))
         if head is not None:
             yield bare_module(Found(0, view.size, head), Place.BARE)
     else:
@@ -406,17 +369,3 @@ def _linkage(view: View, host: Host, limits: Limits, report: Report) -> Linkage 
     except LINKAGE_ERRORS as exc:
         report(exc)
         return None
-
-
-def _guess(head: bytes) -> str:
-    for magic, what in _KNOWN_OTHERS:
-        if head.startswith(magic):
-            return what
-    try:
-        head.decode()
-    except UnicodeDecodeError as exc:
-        if exc.start < len(head) - 4:
-            return f"bytes {head[:8].hex(' ')}"
-    if b"\0" in head:
-        return f"bytes {head[:8].hex(' ')}"
-    return "text"

@@ -53,4 +53,8 @@ def scan(
     """
     path = os.fspath(target)
     options = Options(limits, linkage, kernels, verify)
+    if path.startswith(ENVIRONMENT) or os.path.isdir(path):
+        from fatbin.scanning.many import plan, run  # noqa: PLC0415 - a file needs less
+
+        return run([plan(path, options)], options)
     return scan_file(path, options)
