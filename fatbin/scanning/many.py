@@ -17,7 +17,7 @@ from fatbin.inventory import Inventory, Issue, Library
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scanning.scanner import Collector, Options, scan_view
 from fatbin.scanning.source import open_view
-from fatbin.scanning.targets import ENVIRONMENT
+from fatbin.scanning.targets import ENVIRONMENT, is_file
 from fatbin.scanning.trees import TreeFile, identity, tree_files
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _JOB_BYTES = 64 << 20
 _JOB_FILES = 256
-_MEMORY_BYTES = 1 << 20
+_MEMORY_BYTES = 256 << 10
 _LARGE_BYTES = 2 << 30
 _LARGE_FILES = 2000
 
@@ -135,7 +135,7 @@ def plan(target: str, options: Options) -> Plan:
         from fatbin.scanning.environments import plan_environment  # noqa: PLC0415
 
         return plan_environment(target, options)
-    if not os.path.isdir(target):
+    if is_file(target):
         try:
             status = os.stat(target)
         except (OSError, ValueError) as exc:
@@ -241,7 +241,16 @@ def _pool(
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
     from multiprocessing import get_context  # noqa: PLC0415
 
-    return ProcessPoolExecutor(min(cores, len(todo)), mp_context=get_context("fork"))
+    return ProcessPoolExecutor(
+        min(cores, len(todo)), mp_context=get_context("fork"), initializer=_leave_interrupts
+    )
+
+
+def _leave_interrupts() -> None:
+    """Let the main process alone hear of an interrupt; it drops what has not begun."""
+    import signal  # noqa: PLC0415
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _each(

@@ -53,8 +53,13 @@ def scan(
     """
     path = os.fspath(target)
     options = Options(limits, linkage, kernels, verify)
-    if path.startswith(ENVIRONMENT) or os.path.isdir(path):
-        from fatbin.scanning.many import plan, run  # noqa: PLC0415 - a file needs less
+    if is_file(path):
+        return scan_file(path, options)
+    from fatbin.scanning.many import plan, run  # noqa: PLC0415 - a file needs less
 
-        return run([plan(path, options)], options)
-    return scan_file(path, options)
+    return run([plan(path, options)], options)
+
+
+def is_file(target: str) -> bool:
+    """Tell whether a target is one file, or nothing at all."""
+    return not target.startswith(ENVIRONMENT) and not os.path.isdir(target)
