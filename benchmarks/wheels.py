@@ -47,7 +47,7 @@ def main(paths: list[str]) -> None:
             )
         )
     measure.table(("wheel", "zipfile", "fatbin inspect", "times as long", "fatbin private"), rows)
-    rows = []
+    directories = []
     for path in (path for path in paths if Path(path).is_dir()):
         with tempfile.TemporaryDirectory() as cache:
             os.environ["FATBIN_CACHE_DIR"] = cache
@@ -55,8 +55,10 @@ def main(paths: list[str]) -> None:
             pair = measure.pairs(
                 measure.process(*again, "--no-cache"), measure.process(*again), ROUNDS
             )
-        rows.append((path, measure.ms(pair.first), measure.ms(pair.second), measure.spread(pair)))
-    measure.table(("directory", "read", "remembered", "times as long"), rows)
+        directories.append(
+            (path, measure.ms(pair.first), measure.ms(pair.second), measure.spread(pair))
+        )
+    measure.table(("directory", "read", "remembered", "times as long"), directories)
 
 
 if __name__ == "__main__":

@@ -138,5 +138,6 @@ def test_the_copies_of_nccl_in_an_environment(tmp_path: Path) -> None:
         (info.parent / "nvidia/nccl/lib", "2.26.2"),
     ):
         order = fatbin.loader_order(inventory, "libnccl.so.2", {"LD_LIBRARY_PATH": str(folder)})
-        assert [lib.linkage.version.split("+")[0] for lib in order if lib.linkage][0] == version
+        assert order[0].linkage is not None
+        assert order[0].linkage.version.split("+")[0] == version
         assert len(order) == 2

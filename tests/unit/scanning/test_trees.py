@@ -16,6 +16,7 @@ from support import FIXTURES
 
 import fatbin
 from fatbin.scanning import many
+from fatbin.scanning.scanner import Options
 
 CUBIN = (FIXTURES / "saxpy_80.cubin").read_bytes()
 LIBRARY = (FIXTURES / "lib_3arch.so").read_bytes()
@@ -244,7 +245,7 @@ def test_a_lost_process_is_an_issue_of_its_files(tree: Path) -> None:
 # The cache ----------------------------------------------------------------------------------------
 
 
-def age(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def age(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the files be old enough to be remembered."""
     monkeypatch.setattr("fatbin.scanning.cache._RECENT_NS", 0)
 
@@ -253,7 +254,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     read: list[str] = []
     real = many._scan_one
 
-    def scan_one(path: str, options: many.Options, *, alone: bool) -> many.FileResult:
+    def scan_one(path: str, options: Options, *, alone: bool) -> many.FileResult:
         read.append(os.path.basename(path))
         return real(path, options, alone=alone)
 
@@ -264,7 +265,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_what_has_not_changed_is_not_read_again(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    age(tree, monkeypatch)
+    age(monkeypatch)
     read = counted(monkeypatch)
     cache = tmp_path / "cache"
     target = tree / "d0"
@@ -288,7 +289,7 @@ def test_what_has_not_changed_is_not_read_again(
 def test_the_times_of_a_file_can_be_set_back_but_not_hidden(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    age(tmp_path, monkeypatch)
+    age(monkeypatch)
     path, cache = tmp_path / "t" / "a", tmp_path / "cache"
     put(tmp_path, t__a=(FIXTURES / "sm_100.fatbin").read_bytes())
     status = path.stat()
@@ -315,7 +316,7 @@ def test_new_files_are_not_remembered(
 def test_a_damaged_document_is_written_again(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
-    age(tree, monkeypatch)
+    age(monkeypatch)
     cache = tmp_path / "cache"
     first = fatbin.scan_many([tree / "d0"], cache=cache)
     (document,) = cache.iterdir()
@@ -344,7 +345,7 @@ def test_whole_but_senseless_documents_are_ignored(
 ) -> None:
     import hashlib
 
-    age(tree, monkeypatch)
+    age(monkeypatch)
     cache = tmp_path / "cache"
     first = fatbin.scan_many([tree / "d0"], cache=cache)
     (document,) = cache.iterdir()
@@ -364,7 +365,7 @@ def test_whole_but_senseless_documents_are_ignored(
 def test_a_folder_that_others_may_write_is_not_believed(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    age(tree, monkeypatch)
+    age(monkeypatch)
     read = counted(monkeypatch)
     cache = tmp_path / "cache"
     cache.mkdir()
@@ -378,11 +379,10 @@ def test_a_folder_that_others_may_write_is_not_believed(
 def test_the_cache_has_an_end(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fatbin.scanning.cache import Cache
     from fatbin.scanning.many import plan, run
-    from fatbin.scanning.scanner import Options
 
-    age(tree, monkeypatch)
+    age(monkeypatch)
     folder = tmp_path / "cache"
-    sizes = []
+    sizes: list[int] = []
     for number in range(3):
         cache = Cache(str(folder), most=sum(sizes) or 1 << 20)
         run([plan(str(tree / f"d{number}"), Options())], Options(), cache=cache)
@@ -415,7 +415,7 @@ def test_an_inventory_goes_through_the_cache_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every fixture, all fields."""
-    age(tmp_path, monkeypatch)
+    age(monkeypatch)
     target = tmp_path / "fixtures"
     shutil.copytree(FIXTURES, target)
     first = fatbin.scan_many([target], cache=tmp_path / "cache", verify=True)
