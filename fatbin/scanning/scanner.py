@@ -160,12 +160,8 @@ def open_parts(
         elif packages:
             yield (part for part, _ in _package_parts(view, kind, Options(limits), report))
         else:
-            msg = "expected a single file, found a package"
-            raise UnknownFormatError(
-                msg,
-                location=view.name,
-                hint="list and inspect read packages; unpack it for this",
-            )
+            msg = "expected a single file, found a package: unpack it for this"
+            raise UnknownFormatError(msg, location=view.name)
 
 
 def _kinds(view: View) -> tuple[str, str]:
