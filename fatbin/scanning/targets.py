@@ -28,7 +28,8 @@ def scan(
     The format is told by content: ELF, PE, COFF, static archive, bare fatbin, cubin, PTX, LTO-IR;
     wheels and other zips, conda packages, tar archives. Only headers are read, and the parts of a
     host file where embedded device code can be. Members of packages are inflated one at a time,
-    large ones to a temporary file without a name.
+    large ones to a temporary file without a name. Large directories are read by several processes,
+    as :func:`fatbin.scan_many` does.
 
     Args:
         target: path of a file or directory, ``env:`` for the environment of this interpreter, or
