@@ -63,8 +63,12 @@ if TYPE_CHECKING:
     from fatbin.node.probe import probe
     from fatbin.node.probe_records import GpuProbe, Probe, ProbeResult
     from fatbin.node.records import Attempt, DetectedGpu, Detection
+    from fatbin.scanning.cache import default_cache
+    from fatbin.scanning.loader import loader_order
+    from fatbin.scanning.many import scan_many
     from fatbin.scanning.opened import OpenContainer, OpenEntry, OpenFile, OpenLibrary, open  # noqa: A004
-    from fatbin.scanning.scanner import scan, scan_bytes
+    from fatbin.scanning.scanner import scan_bytes
+    from fatbin.scanning.targets import scan
 
 _HOMES = {
     "fatbin.arch": ("Architecture", "ComputeCapability"),
@@ -117,7 +121,11 @@ _HOMES = {
     "fatbin.node.probe_records": ("GpuProbe", "Probe", "ProbeResult"),
     "fatbin.node.records": ("Attempt", "DetectedGpu", "Detection"),
     "fatbin.scanning.opened": ("OpenContainer", "OpenEntry", "OpenFile", "OpenLibrary", "open"),
-    "fatbin.scanning.scanner": ("scan", "scan_bytes"),
+    "fatbin.scanning.scanner": ("scan_bytes",),
+    "fatbin.scanning.cache": ("default_cache",),
+    "fatbin.scanning.loader": ("loader_order",),
+    "fatbin.scanning.many": ("scan_many",),
+    "fatbin.scanning.targets": ("scan",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -190,13 +198,16 @@ __all__ = [
     "build",
     "check",
     "choose",
+    "default_cache",
     "detect",
+    "loader_order",
     "open",
     "parse_gpus",
     "probe",
     "read_policy",
     "scan",
     "scan_bytes",
+    "scan_many",
 ]
 
 

@@ -40,7 +40,7 @@ def configure_check(parser: argparse.ArgumentParser) -> None:
         "targets",
         nargs="+",
         metavar="TARGET",
-        help="a file, told by content; an inventory as JSON; - for one on standard input",
+        help="a file, wheel, directory or env:PATH; an inventory as JSON; - for one on stdin",
     )
     _add_demands(parser)
     _add_exceptions(parser)

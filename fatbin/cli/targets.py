@@ -30,7 +30,7 @@ def read_target(path: str, *, verify: bool) -> Inventory:
     data = _saved(path)
     if data is not None:
         return _document(data, path)
-    from fatbin.scanning.scanner import scan  # noqa: PLC0415 - documents need no scanner
+    from fatbin.scanning.targets import scan  # noqa: PLC0415 - documents need no scanner
 
     return scan(path, linkage=True, kernels=True, verify=verify)
 
