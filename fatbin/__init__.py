@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from fatbin.format.build import EntrySpec, build
     from fatbin.format.images import Cubin, Ltoir, Ptx
+    from fatbin.guarding import Guarded, Machine, guard, ray_setup_hook
     from fatbin.inventory import Entry, Inventory, Issue, Library, Linkage, Module
     from fatbin.judge.check import check
     from fatbin.judge.driver import Driver
@@ -84,6 +85,7 @@ _HOMES = {
     ),
     "fatbin.format.build": ("EntrySpec", "build"),
     "fatbin.format.images": ("Cubin", "Ltoir", "Ptx"),
+    "fatbin.guarding": ("Guarded", "Machine", "guard", "ray_setup_hook"),
     "fatbin.inventory": ("Entry", "Inventory", "Issue", "Library", "Linkage", "Module"),
     "fatbin.judge.check": ("check",),
     "fatbin.judge.driver": ("Driver",),
@@ -136,6 +138,7 @@ __all__ = [
     "Finding",
     "FormatError",
     "Gpu",
+    "Guarded",
     "How",
     "Ignore",
     "IgnoredFinding",
@@ -149,6 +152,7 @@ __all__ = [
     "Limits",
     "Linkage",
     "Ltoir",
+    "Machine",
     "MissingDependencyError",
     "Module",
     "OpenContainer",
@@ -173,8 +177,10 @@ __all__ = [
     "build",
     "check",
     "choose",
+    "guard",
     "open",
     "parse_gpus",
+    "ray_setup_hook",
     "read_policy",
     "scan",
     "scan_bytes",
