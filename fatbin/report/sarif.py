@@ -137,9 +137,9 @@ def _location(location: str, root: str) -> dict[str, Any]:
 
 
 def _parts(location: str) -> tuple[str, str]:
-    """Return the file and the archive member; a name that begins with ``::`` is a file's."""
+    """Return the file and the archive member; a name with nothing on one side is a file's."""
     path, _, member = location.partition("::")
-    return (path, member) if path else (location, "")
+    return (path, member) if path and member else (location, "")
 
 
 def _uri(path: str, root: str) -> str:

@@ -146,8 +146,8 @@ _SERVING = (
 )
 _LACKING = (
     ("specialised", "specialised"),
-    ("holes", "gaps"),
-    ("newer_only", "newer GPUs only"),
+    ("holes", "with a hole"),
+    ("newer_only", "for newer GPUs only"),
     ("refused", "refused by the driver"),
 )
 _ASIDE = (("empty", "without kernels"), ("unjudged", "of kinds not judged"))
@@ -159,12 +159,14 @@ def coverage(answer: Answer) -> str:
     >>> from fatbin.judge.verdict import Answer, Coverage, Outcome
     >>> counts = Coverage(modules=3, native=2, holes=1, empty=4)
     >>> coverage(Answer("9.0", "9.0", Outcome.WARN, counts))
-    '2 of 3 modules run (2 native); 1 does not (1 gaps); aside: 4 without kernels'
+    '2 of 3 modules run (2 native); 1 does not (1 with a hole); aside: 4 without kernels'
     """
     counts = answer.coverage
     parts = []
     if counts.modules:
-        run = f"{counts.serving:,} of {counts.modules:,} modules run"
+        noun = "module" if counts.modules == 1 else "modules"
+        verb = "runs" if counts.serving == 1 else "run"
+        run = f"{counts.serving:,} of {counts.modules:,} {noun} {verb}"
         parts.append(run + _counted(counts, _SERVING))
         rest = counts.modules - counts.serving
         if rest > 0:

@@ -24,7 +24,7 @@ def entry(text: str, place: Place = Place.LOADABLE, **more: Any) -> Entry:  # no
         kind=kind,
         arch=arch,
         isa_version=(isa or "7.0") if kind == "ptx" else "",
-        stored_size=1000,
+        stored_size=100_000,
         size=2000,
     )
     return made._replace(**more)

@@ -26,6 +26,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_LONG_LINK = 1_000_000
+"""Bytes of stored PTX from which on a link by the driver is taken for a hang; 46 MB took more than
+580 seconds, and a small program a moment."""
 _BY_POLICY = {"pass": Severity.NOTE, "warn": Severity.WARN, "fail": Severity.FAIL}
 
 
@@ -148,7 +151,8 @@ def linked_by_driver(case: Case) -> Iterator[Finding]:
         return
     parts = case.loader.linked_entries
     ptx = [entry for entry in parts if entry.kind != "sass"]
-    megabytes = sum(entry.stored_size for entry in ptx) / 1e6
+    size = sum(entry.stored_size for entry in ptx)
+    delay = "looks like a hang for minutes" if size >= _LONG_LINK else "delays the first start"
     driver = max(answer.choice.driver for answer in answers)
     needs = f"; needs driver {driver} or later" if driver else ""
     archs = in_order({entry.arch for entry in ptx})
@@ -158,8 +162,8 @@ def linked_by_driver(case: Case) -> Iterator[Finding]:
         "FB106",
         severity,
         f"{case.called} runs on {case.gpu} by JIT LINK only: the driver compiles and links "
-        f"{plural(len(parts), 'module')}, {megabytes:.1f} MB of PTX for {listed(archs)}; "
-        f"looks like a hang for minutes{needs}",
+        f"{plural(len(parts), 'module')}, {size / 1e6:.1f} MB of PTX for {listed(archs)}; "
+        f"{delay}{needs}",
         action=remedy(case),
         because=(
             *samples(case, answers),

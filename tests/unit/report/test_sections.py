@@ -54,7 +54,7 @@ def test_summary(made: Verdict, line: str) -> None:
             Coverage(modules=5, likely=1, unsure=1, jit_link=1, newer_only=1, refused=1),
             (
                 "3 of 5 modules run (1 JIT link, 1 likely, 1 unsure); "
-                "2 do not (1 newer GPUs only, 1 refused by the driver)"
+                "2 do not (1 for newer GPUs only, 1 refused by the driver)"
             ),
         ),
         (Coverage(empty=1, unjudged=2), "aside: 1 without kernels, 2 of kinds not judged"),
