@@ -8,6 +8,7 @@ with the same files on the same machine pays a few milliseconds.
 from __future__ import annotations
 
 import os
+import sys
 
 from fatbin._record import Record
 from fatbin.errors import CheckFailed, FatbinError, PolicyError, SourceError
@@ -29,6 +30,14 @@ MODES = ("off", "warn", "fail")
 NCCL = "libnccl.so.2"
 _NO_GPU = ("", "-1", "none", "NoDevFiles")
 """Values of CUDA_VISIBLE_DEVICES with which a process sees no GPU."""
+SIGNS = (
+    "/proc/driver/nvidia/version",
+    "/dev/nvidiactl",
+    "/dev/dxg",  # WSL
+    "/dev/nvmap",  # Tegra
+    "/etc/nv_tegra_release",
+)
+"""Files of Linux machines with a driver of NVIDIA; where there is none, nothing is asked."""
 _VARIABLES = (
     "CUDA_FORCE_PTX_JIT",
     "CUDA_DISABLE_PTX_JIT",
@@ -78,7 +87,7 @@ def guard(
     """Check the libraries of this process for its GPUs, and raise when they do not run there.
 
     Call it before ``init_process_group`` or whatever loads NCCL. A process without a GPU is left
-    alone. FATBIN_GUARD (``off``, ``warn`` or ``fail``) goes over ``mode``, FATBIN_GPUS and
+    alone, whatever FATBIN_GPUS says. FATBIN_GUARD (``off``, ``warn`` or ``fail``) goes over ``mode``, FATBIN_GPUS and
     FATBIN_DRIVER stand in for ``gpus`` and ``driver``.
 
     Args:
@@ -104,7 +113,7 @@ def guard(
     if chosen == "off":
         return _done(log, "off", f"{MODE}=off")
     try:
-        return _guard(libraries, gpus, driver, detect or _detect, log)
+        return _guard(libraries, gpus, driver, detect, log)
     except FatbinError as exc:
         if chosen == "fail":
             raise
@@ -138,14 +147,15 @@ def _guard(
     libraries: Iterable[str],
     gpus: str | Iterable[str] | None,
     driver: str | None,
-    detect: Callable[[], Machine],
+    detect: Callable[[], Machine] | None,
     log: Logger,
 ) -> Guarded:
     from fatbin.node import remembered  # noqa: PLC0415 - only the guard needs it
 
     asked = gpus if gpus is None or isinstance(gpus, str) else ", ".join(gpus)
-    if asked is None and os.environ.get("CUDA_VISIBLE_DEVICES", "all").strip() in _NO_GPU:
-        return _done(log, "skipped", "CUDA_VISIBLE_DEVICES shows no GPU")
+    reason = _no_gpu(detect) if asked is None else ""
+    if reason:
+        return _done(log, "skipped", reason)
     asked = asked or os.environ.get(GPUS) or None
     driver = driver or os.environ.get(DRIVER) or None
     found = _found(libraries, log)
@@ -156,7 +166,7 @@ def _guard(
     key = _key(paths, machine, driver or "") if machine else []
     if key and remembered.recall(key):
         return _done(log, "remembered", "passed before on this machine", paths)
-    judged = _machine(asked, driver, detect)
+    judged = _machine(asked, driver, detect or _detect)
     if not judged.gpus:
         return _done(log, "skipped", "no GPU in this process", paths)
     verdict = _check(paths, judged)
@@ -168,6 +178,15 @@ def _guard(
         log.debug("guard: no place to remember that it passed")
     log.debug("guard passed: %s", ", ".join(paths))
     return Guarded("passed", f"{verdict.outcome}", tuple(paths), verdict)
+
+
+def _no_gpu(detect: Callable[[], Machine] | None) -> str:
+    """Return why this process has no GPU, where that is plain without asking; else nothing."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES", "all").strip() in _NO_GPU:
+        return "CUDA_VISIBLE_DEVICES shows no GPU"
+    if detect is None and sys.platform == "linux" and not any(map(os.path.exists, SIGNS)):
+        return "this machine has no driver of NVIDIA"
+    return ""
 
 
 def _found(libraries: Iterable[str], log: Logger) -> list[FoundLibrary]:

@@ -29,6 +29,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(remembered, "DRIVER", str(tmp_path / "no-driver"))
+    monkeypatch.setattr(guarding, "SIGNS", (__file__,))
 
 
 def on(gpus: str) -> guarding.Machine:
@@ -83,6 +84,22 @@ def test_a_process_that_sees_no_gpu_is_not_even_asked(
     assert fatbin.guard([HAS_75_90_120], detect=pytest.fail).state == "skipped"
 
 
+def test_a_machine_without_a_driver_is_not_even_asked(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(guarding, "SIGNS", ("/nowhere",))
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(guarding, "_detect", pytest.fail)
+    monkeypatch.setenv("FATBIN_GPUS", "8.0")
+    with caplog.at_level(logging.DEBUG, "fatbin"):
+        assert fatbin.guard([HAS_75_90_120]).state == "skipped"
+    assert [(r.levelno, r.getMessage()) for r in caplog.records] == [
+        (logging.DEBUG, "guard skipped: this machine has no driver of NVIDIA")
+    ]
+    with pytest.raises(CheckFailed):
+        fatbin.guard([HAS_75_90_120], gpus="8.0")
+
+
 def test_a_library_that_is_not_installed_is_no_failure() -> None:
     assert fatbin.guard("libof_nobody.so.9", gpus="9.0").state == "skipped"
 
@@ -95,7 +112,7 @@ def test_a_path_that_is_not_there_is_a_failure() -> None:
 def test_gpus_and_driver_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FATBIN_GPUS", "A100")
     with pytest.raises(CheckFailed):
-        fatbin.guard([HAS_75_90_120], detect=pytest.fail)
+        fatbin.guard([HAS_75_90_120])
     monkeypatch.setenv("FATBIN_GPUS", "no such GPU")
     with pytest.raises(UnknownGpuError):
         fatbin.guard([HAS_75_90_120])
