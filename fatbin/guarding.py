@@ -87,8 +87,8 @@ def guard(
     """Check the libraries of this process for its GPUs, and raise when they do not run there.
 
     Call it before ``init_process_group`` or whatever loads NCCL. A process without a GPU is left
-    alone, whatever FATBIN_GPUS says. FATBIN_GUARD (``off``, ``warn`` or ``fail``) goes over ``mode``, FATBIN_GPUS and
-    FATBIN_DRIVER stand in for ``gpus`` and ``driver``.
+    alone, whatever FATBIN_GPUS says. FATBIN_GUARD (``off``, ``warn`` or ``fail``) goes over
+    ``mode``; FATBIN_GPUS and FATBIN_DRIVER stand in for ``gpus`` and ``driver``.
 
     Args:
         libraries: names such as ``libnccl.so.2``, which are looked for as this process would, or

@@ -18,6 +18,7 @@ from fatbin.errors import CheckFailed, PolicyError, SourceError, UnknownGpuError
 from fatbin.judge.gpu import parse_gpus
 from fatbin.node import remembered
 from fatbin.node.loading import find_library
+from fatbin.node.remembered import machine_identity
 
 HAS_75_90_120 = str(FIXTURES / "lib_3arch.so")
 
@@ -28,7 +29,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         if name.startswith(("FATBIN_", "CUDA_", "NVIDIA_", "LD_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(remembered, "DRIVER", str(tmp_path / "no-driver"))
+    monkeypatch.setattr(remembered, "machine_identity", lambda: "")  # as where there is no driver
     monkeypatch.setattr(guarding, "SIGNS", (__file__,))
 
 
@@ -159,8 +160,7 @@ def test_what_passed_is_remembered_until_something_changes(
     library = tmp_path / "libx.so"
     shutil.copy(HAS_75_90_120, library)
     machine(folder)
-    identity = remembered.machine_identity
-    monkeypatch.setattr(remembered, "machine_identity", lambda: identity(str(folder)))
+    monkeypatch.setattr(remembered, "machine_identity", lambda: machine_identity(str(folder)))
     asked = []
 
     def detect() -> guarding.Machine:
