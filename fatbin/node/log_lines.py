@@ -134,7 +134,7 @@ def window(line: bytes, at: int) -> str:
     plain = _colourless(line)
     if len(plain) > SHOWN:
         at = max(0, at - (len(line) - len(plain)))
-        start = min(max(0, at - SHOWN // 3), len(plain) - SHOWN)
+        start = 0 if at <= SHOWN // 2 else min(at - SHOWN // 3, len(plain) - SHOWN)
         plain = plain[start : start + SHOWN]
     return plain.decode("utf-8", "backslashreplace").strip()
 

@@ -203,7 +203,12 @@ SYMPTOMS: tuple[Symptom, ...] = (
     Symptom(
         "E100",
         "no CUDA-capable device (error 100)",
-        ("no cuda-capable device is detected", "cudaerrornodevice", "cuda_error_no_device"),
+        (
+            "no cuda-capable device is detected",
+            "cudaerrornodevice",
+            "cuda_error_no_device",
+            "only supported with gpus, no gpus found",
+        ),
         Confidence.POSSIBLE,
         "no GPU is visible: none was given to the container, CUDA_VISIBLE_DEVICES hides it, or the "
         "driver branch no longer drives it",

@@ -122,6 +122,28 @@ def test_a_build_without_code_for_the_gpu() -> None:
     assert found(read("NCCL version 2.26.2\n", gpus="B200")) == {}  # which CUDA is not known
 
 
+def test_a_version_is_named_once() -> None:
+    log = "NCCL version 2.28.9+cuda13.0\nDistBackendError: internal error, NCCL version 2.28.9\n"
+    assert read(log).nccl == ("2.28.9+cuda13.0",)
+    assert read("vLLM is using nccl==2.20.5\n").nccl == ("2.20.5",)
+
+
+def test_a_long_line_is_shown_around_what_it_shows() -> None:
+    def shown(line: str) -> str:
+        return read(line).causes[0].evidence[0].text
+
+    needle = "no kernel image is available"
+    assert shown("[rank0]: " + "a" * 80 + needle + "z" * 300).startswith("[rank0]: aaa")
+    late = shown("[rank0]: " + "a" * 500 + needle + "z" * 300)
+    assert late == "a" * 66 + needle + "z" * (200 - 66 - len(needle))
+    assert shown("a" * 500 + needle) == "a" * (200 - len(needle)) + needle
+
+
+def test_torch_without_a_gpu() -> None:
+    log = "ValueError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!\n"
+    assert found(read(log)) == {"E100": "possible"}
+
+
 def test_silence_with_a_known_fault_is_likely() -> None:
     log = START.replace("2.27.5+cuda12.9", "2.26.2+cuda12.2")
     assert found(read(log, gpus="12.0"))["NCCL-SILENT"] == "likely"
