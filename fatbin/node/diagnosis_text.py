@@ -102,7 +102,7 @@ def _rank(story: RankStory) -> tuple[str, ...]:
         inert(story.who),
         story.state,
         story.first,
-        f"{story.file} line {story.line}" if story.line else story.file,
+        inert(story.file) + (f" line {story.line}" if story.line else ""),
         story.when,
     )
 

@@ -113,6 +113,7 @@ class LogReader:
         self.last_stamp: Stamp | None = None
         """The last time in the log that holds the last line of NCCL."""
         self._stamp: Stamp | None = None
+        self._stamps: dict[int, Stamp | None] = {}
         self._nccl_here = False
 
     def read(self, stream: BinaryIO, name: str) -> None:
@@ -125,6 +126,7 @@ class LogReader:
         self._stamp, self._nccl_here = None, False
         last = 0
         for chunk in chunks(stream, name):
+            self._stamps = {}
             self._chunk(chunk, name)
             last = chunk.numbers[-1]
             self._stamp = self._stamp_of(chunk, len(chunk.lines) - 1)
@@ -260,9 +262,20 @@ class LogReader:
         )
 
     def _stamp_of(self, chunk: Chunk, index: int) -> Stamp | None:
-        """Return the time of a line, or of the nearest line before it."""
-        for line in chunk.lines[max(0, index - _BACK) : index + 1][::-1]:
-            stamp = find_stamp(line)
-            if stamp is not None:
-                return stamp
-        return self._stamp
+        """Return the time of a line, or of the nearest line before it.
+
+        No line is looked at twice, so that many questions cost no more than the lines.
+        """
+        stamp: Stamp | None = self._stamp
+        at = index
+        while at >= max(0, index - _BACK):
+            if at in self._stamps:
+                stamp = self._stamps[at]
+                break
+            found = find_stamp(chunk.lines[at])
+            if found is not None:
+                stamp = found
+                break
+            at -= 1
+        self._stamps.update(dict.fromkeys(range(max(at, 0), index + 1), stamp))
+        return stamp

@@ -69,6 +69,8 @@ HARD = (
     b"2026-01-01 00:00:0",
     b"\n",
     b"nccl\n",
+    b"h:1:2 [0] NCCL INFO Bootstrap\n",
+    b"CUDA error: no kernel image is available\n",
 )
 
 
