@@ -157,14 +157,21 @@ def test_the_last_stage_of_the_dockerfile_needs_the_gate() -> None:
     assert check[-3:] == ["&&", "touch", "/passed"]
 
 
-@pytest.mark.parametrize(("gpu", "passed"), [("9.0", True), ("8.0", False)])
-def test_the_script_of_the_gate(tmp_path: Path, gpu: str, passed: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize(
+    ("gpu", "name", "passed"),
+    [
+        ("9.0", "libnccl.so.2", True),
+        ("8.0", "libnccl.so.2", False),
+        ("9.0", "nothing_to_check.so", False),
+    ],
+)
+def test_the_script_of_the_gate(tmp_path: Path, gpu: str, name: str, passed: bool) -> None:  # noqa: FBT001
     bash = shutil.which("bash") or require("bash", "not installed")
     text = (DEPLOY / "docker" / "Dockerfile").read_text(encoding="utf-8")
     script = re.search(r"^RUN (find .*?[^\\])\n\n", text, re.DOTALL | re.MULTILINE)
     assert script is not None
     (tmp_path / "root").mkdir()
-    shutil.copy(FIXTURES / "lib_3arch.so", tmp_path / "root" / "libnccl.so.2")
+    shutil.copy(FIXTURES / "lib_3arch.so", tmp_path / "root" / name)
     (tmp_path / "fatbin").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fatbin "$@"\n')
     (tmp_path / "fatbin").chmod(0o755)
     line = script[1].replace("\\\n", " ").replace("find /", f"find {tmp_path}/root")
