@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from fatbin.format.build import EntrySpec, build
     from fatbin.format.images import Cubin, Ltoir, Ptx
+    from fatbin.guarding import Guarded, Machine, guard, ray_setup_hook
     from fatbin.inventory import Entry, Inventory, Issue, Library, Linkage, Module
     from fatbin.judge.check import check
     from fatbin.judge.driver import Driver
@@ -94,6 +95,7 @@ _HOMES = {
     ),
     "fatbin.format.build": ("EntrySpec", "build"),
     "fatbin.format.images": ("Cubin", "Ltoir", "Ptx"),
+    "fatbin.guarding": ("Guarded", "Machine", "guard", "ray_setup_hook"),
     "fatbin.inventory": ("Entry", "Inventory", "Issue", "Library", "Linkage", "Module"),
     "fatbin.judge.check": ("check",),
     "fatbin.judge.driver": ("Driver",),
@@ -159,6 +161,7 @@ __all__ = [
     "FormatError",
     "Gpu",
     "GpuProbe",
+    "Guarded",
     "How",
     "Ignore",
     "IgnoredFinding",
@@ -172,6 +175,7 @@ __all__ = [
     "Limits",
     "Linkage",
     "Ltoir",
+    "Machine",
     "MissingDependencyError",
     "Module",
     "OpenContainer",
@@ -200,10 +204,12 @@ __all__ = [
     "choose",
     "default_cache",
     "detect",
+    "guard",
     "loader_order",
     "open",
     "parse_gpus",
     "probe",
+    "ray_setup_hook",
     "read_policy",
     "scan",
     "scan_bytes",
