@@ -22,7 +22,7 @@ from fatbin.kinds import Place
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scanning.elf import read_elf_host
 from fatbin.scanning.embedded import Found
-from fatbin.scanning.host import ARCHIVE_MAGIC, THIN_ARCHIVE_MAGIC
+from fatbin.scanning.host import ARCHIVE_MAGIC, LTOIR_MAGIC, THIN_ARCHIVE_MAGIC
 from fatbin.scanning.modules import (
     bare_module,
     container_module,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from fatbin.scanning.host import Host
 
 _HEAD_BYTES = 65536
-LTOIR_MAGIC = b"\xed\x43\x4e\x7f"
 _KNOWN_OTHERS = (
     (b"PK\x03\x04", "a zip archive (wheel?)"),
     (b"BC\xc0\xde", "LLVM bitcode"),
@@ -231,12 +230,12 @@ def _parts(view: View, form: str, limits: Limits, report: Report) -> Iterator[Pa
 
     for member in read_members(view, limits, report):
         name = f"{view.name}::{member.name}"
-        if member.thin and view.descriptor < 0:
-            msg = "a thin archive in memory names other files; they are not opened"
+        if member.thin and not view.path:
+            msg = "a thin archive that is no file of its own names other files; they are not opened"
             report(FormatError(msg, offset=member.offset, location=name))
             continue
         if member.thin:
-            yield from _thin_part(view, member.name, name, report)
+            yield from _thin_part(view.path, member.name, name, report)
             continue
         inner = view.window(member.offset, member.size, name)
         inner.origin = inner.start  # a member is a library of its own
@@ -253,8 +252,8 @@ def _member_part(view: View) -> Iterator[Part]:
         yield Part(view, form)
 
 
-def _thin_part(view: View, member: str, name: str, report: Report) -> Iterator[Part]:
-    path = os.path.join(os.path.dirname(view.name), member)
+def _thin_part(archive: str, member: str, name: str, report: Report) -> Iterator[Part]:
+    path = os.path.join(os.path.dirname(archive), member)
     try:
         with open_view(path) as inner:
             inner.name = name

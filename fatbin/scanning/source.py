@@ -48,7 +48,7 @@ def open_view(path: str) -> Iterator[View]:
         with mapped:
             if _RANDOM is not None:
                 mapped.madvise(_RANDOM)
-            yield View(mapped, path, descriptor=descriptor)
+            yield View(mapped, path, descriptor=descriptor, path=path)
     finally:
         os.close(descriptor)
 
