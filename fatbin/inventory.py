@@ -196,6 +196,8 @@ class Library(Record):
         modules: by offset.
         issues: what could not be read.
         linkage: None when it was not asked for, or for bare device code and objects.
+        layer: of a container image, that brought the file: its digest or path as the image names
+            it, and its number from the lowest, such as ``sha256:1f3e... (3 of 12)``; else empty.
     """
 
     location: str
@@ -205,6 +207,7 @@ class Library(Record):
     modules: tuple[Module, ...] = ()
     issues: tuple[Issue, ...] = ()
     linkage: Linkage | None = None
+    layer: str = ""
 
     @property
     def entries(self) -> Iterator[Entry]:

@@ -27,7 +27,9 @@ def configure_inspect(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="told by content, not by name")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="told by content, not by name; - is standard input"
+    )
     parser.add_argument(
         "--format",
         choices=("text", "json"),
@@ -38,6 +40,13 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "--verify",
         action="store_true",
         help="also inflate every payload and check its size (reads the whole file)",
+    )
+    parser.add_argument(
+        "--platform",
+        default="",
+        metavar="OS/ARCH",
+        help="of a container image for several, such as linux/arm64 (default: the only one, or "
+        "linux/amd64)",
     )
     parser.add_argument(
         "--allow-empty", action="store_true", help="exit 0 when there is no device code"
@@ -81,7 +90,15 @@ def _scan_all(arguments: argparse.Namespace, *, linkage: bool) -> tuple[Inventor
     failed = False
     for path in arguments.files:
         try:
-            parts.append(scan(path, linkage=linkage, kernels=False, verify=arguments.verify))
+            parts.append(
+                scan(
+                    path,
+                    linkage=linkage,
+                    kernels=False,
+                    verify=arguments.verify,
+                    platform=arguments.platform,
+                )
+            )
         except FatbinError as exc:
             tell_error(exc)
             failed = True

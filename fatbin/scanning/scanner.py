@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 from fatbin._record import Record
 from fatbin.errors import (
-    FatbinError,
     FormatError,
     LimitExceededError,
     SourceError,
@@ -20,15 +19,22 @@ from fatbin.format.ptx import read_ptx_head
 from fatbin.inventory import Entry, Inventory, Issue, Library, Module
 from fatbin.kinds import Place
 from fatbin.limits import DEFAULT_LIMITS
+from fatbin.scanning.collector import Collector
 from fatbin.scanning.elf import read_elf_host
 from fatbin.scanning.embedded import Found
-from fatbin.scanning.host import ARCHIVE_MAGIC, LTOIR_MAGIC, THIN_ARCHIVE_MAGIC
+from fatbin.scanning.host import (
+    ARCHIVE_MAGIC,
+    LTOIR_MAGIC,
+    TAR_BLOCK,
+    THIN_ARCHIVE_MAGIC,
+    may_be_tar,
+)
 from fatbin.scanning.modules import (
     bare_module,
     container_module,
     host_modules,
 )
-from fatbin.scanning.source import open_view
+from fatbin.scanning.source import STANDARD_INPUT, open_input, open_view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,41 +56,6 @@ _KNOWN_OTHERS = (
 )
 
 
-class Collector:
-    """Issues of one library, up to a limit; what comes after it is counted."""
-
-    def __init__(self, location: str, limits: Limits) -> None:
-        """Collect for the library at a location."""
-        self._location = location
-        self._limit = limits.issues
-        self._issues: list[Issue] = []
-        self._left_out = 0
-
-    def __call__(self, error: FatbinError) -> None:
-        """Keep an error as an issue."""
-        if len(self._issues) == self._limit:
-            self._left_out += 1
-            return
-        issue = Issue.of(error, self._location)
-        if issue not in self._issues:  # headers and inflating can find the same
-            self._issues.append(issue)
-
-    @property
-    def issues(self) -> tuple[Issue, ...]:
-        """The issues so far, with one more that counts those left out."""
-        if not self._left_out:
-            return tuple(self._issues)
-        more = Issue(
-            code="LimitExceeded",
-            message=f"{self._left_out} more issues were left out",
-            location=self._location,
-            field="issues",
-            expected=f"at most {self._limit}",
-            found=str(self._limit + self._left_out),
-        )
-        return (*self._issues, more)
-
-
 class Part(Record):
     """One library of a file: the file itself, or a member of an archive."""
 
@@ -99,24 +70,29 @@ def scan(
     linkage: bool = True,
     kernels: bool = True,
     verify: bool = False,
+    platform: str = "",
 ) -> Inventory:
-    """Read what device code a file holds.
+    """Read what device code a file or container image holds.
 
-    The format is told by content: ELF, PE, COFF, static archive, bare fatbin, cubin, PTX, LTO-IR.
+    The format is told by content: ELF, PE, COFF, static archive, bare fatbin, cubin, PTX, LTO-IR;
+    images as ``docker save`` writes them, and OCI layouts as a folder or as a tar archive.
     Only headers are read, and the parts of a host file where embedded device code can be.
 
     Args:
-        path: of the file.
+        path: of the file or folder; ``-`` is standard input.
         limits: bounds on what the file may make this function do.
         linkage: also read soname, needed libraries, CUDA runtime and version (imports LIEF).
         kernels: also open the smallest image of each module, so that modules without any kernel
             can be told (:attr:`Entry.kernels`).
         verify: also inflate every payload, check its size, and take from images what only they
-            tell: toolkit, relocatable or not, kernels, missing functions.
+            tell: toolkit, relocatable or not, kernels, missing functions. Of container images the
+            digests of layers and documents are compared too.
+        platform: of an image for several, such as ``linux/arm64``; without it the only one, or
+            ``linux/amd64``.
 
     Returns:
-        One library for a file, one for each member of an archive that holds device code or could
-        not be read. Damage inside is in their ``issues``; what was whole is kept.
+        One library for a file, one for each member of an archive or image that holds device code or
+        could not be read. Damage inside is in their ``issues``; what was whole is kept.
 
     Raises:
         SourceError: the file cannot be read.
@@ -124,7 +100,21 @@ def scan(
         MissingDependencyError: a PE file without LIEF.
     """
     location = os.fspath(path)
-    with open_view(location) as view:
+
+    def examine(view: View) -> Inventory:
+        return _scan_view(view, limits, linkage=linkage, kernels=kernels, verify=verify, quiet=True)
+
+    if os.path.isfile(os.path.join(location, "oci-layout")):
+        from fatbin.scanning.images.target import scan_folder  # noqa: PLC0415 - only images
+
+        return scan_folder(location, examine, limits, platform=platform, verify=verify)
+    with (
+        open_input(location, limits) if location == STANDARD_INPUT else open_view(location) as view
+    ):
+        if may_be_tar(view.peek(0, TAR_BLOCK)):
+            from fatbin.scanning.images.target import scan_archive  # noqa: PLC0415 - only images
+
+            return scan_archive(view, examine, limits, platform=platform, verify=verify)
         return _scan_view(view, limits, linkage=linkage, kernels=kernels, verify=verify)
 
 
@@ -202,14 +192,23 @@ def identify(view: View) -> str:  # noqa: PLR0911 - one answer a format
 
 
 def _scan_view(
-    view: View, limits: Limits, *, linkage: bool, kernels: bool, verify: bool
+    view: View,
+    limits: Limits,
+    *,
+    linkage: bool,
+    kernels: bool,
+    verify: bool,
+    quiet: bool = False,
 ) -> Inventory:
+    """Scan a file; a quiet scan leaves out libraries of which there is nothing to say."""
     form = identify(view)
     collector = Collector(view.name, limits)
     libraries = []
     for part in _parts(view, form, limits, collector):
         try:
-            library = _library(part, limits, linkage=linkage, kernels=kernels, verify=verify)
+            library = _library(
+                part, limits, linkage=linkage, kernels=kernels, verify=verify, quiet=quiet
+            )
         except (FormatError, LimitExceededError) as exc:
             library = Library(
                 location=part.view.name,
@@ -217,7 +216,7 @@ def _scan_view(
                 size=part.view.size,
                 issues=(Issue.of(exc, part.view.name),),
             )
-        if form != "archive" or library.modules or library.issues:
+        if library.modules or library.issues or not (quiet or form == "archive"):
             libraries.append(library)
     return Inventory(libraries=tuple(libraries), issues=collector.issues, targets=(view.name,))
 
@@ -263,7 +262,9 @@ def _thin_part(archive: str, member: str, name: str, report: Report) -> Iterator
         report(exc)
 
 
-def _library(part: Part, limits: Limits, *, linkage: bool, kernels: bool, verify: bool) -> Library:
+def _library(
+    part: Part, limits: Limits, *, linkage: bool, kernels: bool, verify: bool, quiet: bool
+) -> Library:
     view = part.view
     collector = Collector(view.name, limits)
     host = read_host(part, limits, collector)
@@ -277,6 +278,7 @@ def _library(part: Part, limits: Limits, *, linkage: bool, kernels: bool, verify
 
         modules = [count_kernels(view, module, limits) for module in modules]
     modules.sort(key=lambda module: module.offset)
+    linkage = linkage and bool(modules or not quiet)
     links = _linkage(view, host, limits, collector) if linkage and host is not None else None
     return Library(
         location=view.name,

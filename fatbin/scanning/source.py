@@ -14,6 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fatbin.limits import Limits
+
+STANDARD_INPUT = "-"
 _RANDOM = getattr(mmap, "MADV_RANDOM", None)
 
 
@@ -51,6 +54,30 @@ def open_view(path: str) -> Iterator[View]:
             yield View(mapped, path, descriptor=descriptor, path=path)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def open_input(name: str, limits: Limits) -> Iterator[View]:
+    """Copy standard input to where it can be read at random: memory, or a file without a name.
+
+    Raises:
+        SourceError: it is closed, or there is no room for the copy.
+        UnknownFormatError: it is empty.
+        LimitExceededError: it is longer than a whole image may be.
+    """
+    import sys  # noqa: PLC0415 - seldom used
+
+    from fatbin.scanning.spool import spooled_view  # noqa: PLC0415
+
+    if sys.stdin is None:
+        msg = "standard input is closed"
+        raise SourceError(msg, location=name)
+    limits = limits._replace(member_bytes=limits.archive_bytes)
+    with spooled_view(sys.stdin.buffer, name, limits=limits) as view:
+        if not view.size:
+            msg = "expected a file with device code, found no bytes"
+            raise UnknownFormatError(msg, location=name)
+        yield view
 
 
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a FIFO must not make the open wait

@@ -34,6 +34,7 @@ EXTENDED_BYTES = 1 << 20
 _ZEROS = bytes(BLOCK)
 _BLANKS = b" \0"
 _CHECKSUM = slice(148, 156)
+_MORE_HOLES, _MORE_HOLES_AGAIN = 482, 504
 _CHECKSUM_BLANK = 8 * 0x20
 FILE, HARD_LINK, SYMBOLIC_LINK, DIRECTORY, OTHER = "file", "hard link", "symlink", "dir", "other"
 _KINDS = {
@@ -90,8 +91,9 @@ def read_entries(source: Source, location: str) -> Iterator[TarEntry]:
         if block == _ZEROS:
             return
         if len(block) < BLOCK:
+            msg = "expected another header or a block of zeros, found the end of the archive"
             raise TruncatedError(
-                "expected another header or a block of zeros, found the end of the archive",
+                msg,
                 offset=start,
                 field="header",
                 expected=f"{BLOCK} bytes",
@@ -99,12 +101,8 @@ def read_entries(source: Source, location: str) -> Iterator[TarEntry]:
                 location=location,
             )
         if not _checksum_holds(block):
-            raise BadMagicError(
-                "expected a tar header with its checksum, found something else",
-                offset=start,
-                field="chksum",
-                location=location,
-            )
+            msg = "expected a tar header with its checksum, found something else"
+            raise BadMagicError(msg, offset=start, field="chksum", location=location)
         flag = block[156:157]
         size = _number(block[124:136], start, location)
         if flag in _SPECIAL:
@@ -114,6 +112,8 @@ def read_entries(source: Source, location: str) -> Iterator[TarEntry]:
             elif flag != _GLOBAL:
                 extended["path" if flag == _LONG_NAME else "linkpath"] = _text(data)
             continue
+        if flag == b"S" and block[_MORE_HOLES]:
+            _skip_map(source, location)
         entry = _entry(block, flag, size, extended, start, location)
         extended = {}
         after = source.position + entry.size + (-entry.size) % BLOCK
@@ -144,12 +144,19 @@ def _entry(
             name = extended.get("GNU.sparse.name", name)
     if flag in _WITHOUT_DATA:
         size = 0
-    if flag == b"S" and block[482]:
-        # A map that goes on in blocks of its own, which count as data here: the file is not read.
-        raise FormatError(
-            f"a file with many holes: {name}", offset=start, field="isextended", location=location
-        )
     return TarEntry(name, kind, size, link, sparse)
+
+
+def _skip_map(source: Source, location: str) -> None:
+    """Pass over the blocks in which an old map of holes goes on."""
+    while True:
+        start = source.position
+        block = source.read(BLOCK)
+        if len(block) < BLOCK:
+            msg = "a map of holes runs past the end of the archive"
+            raise TruncatedError(msg, offset=start, field="isextended", location=location)
+        if not block[_MORE_HOLES_AGAIN]:
+            return
 
 
 def _checksum_holds(block: bytes) -> bool:
@@ -162,8 +169,11 @@ def _checksum_holds(block: bytes) -> bool:
     if found == expected:
         return True
     # Some old programs added up signed bytes.
-    high = sum(1 for byte in block if byte > 127) - sum(1 for byte in block[_CHECKSUM] if byte > 127)  # noqa: PLR2004
-    return found - 256 * high == expected
+    return found - 256 * (_high(block) - _high(block[_CHECKSUM])) == expected
+
+
+def _high(data: bytes) -> int:
+    return sum(byte >> 7 for byte in data)
 
 
 def _number(field: bytes, start: int, location: str) -> int:

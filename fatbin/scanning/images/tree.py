@@ -1,9 +1,10 @@
 """The file system that a stack of layers makes, lowest layer first.
 
-The rules are those of the OCI image specification ("Image Layer Filesystem Changeset"): a name of an
-upper layer replaces the same name below, unless both are directories; ``.wh.name`` removes a name of
-lower layers, ``.wh..wh..opq`` everything that lower layers put into its directory. As runtimes do, a
-path leads through the symbolic links that stand at the time, and never out of the image.
+The rules are those of the OCI image specification ("Image Layer Filesystem Changeset"): a name of
+an upper layer replaces the same name below, unless both are directories; ``.wh.name`` removes a
+name of lower layers, ``.wh..wh..opq`` everything that lower layers put into its directory. As
+runtimes do, a path leads through the symbolic links that stand at the time, and never out of the
+image.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from fatbin.errors import FormatError, LimitExceededError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeAlias
+
+    Node: TypeAlias = "Directory | SymbolicLink | File | int"
 
 
 WHITEOUT = ".wh."
@@ -24,7 +28,7 @@ _STEPS = 4096  # names and links on the way to one file
 _LINKS = 40  # of these, links; Linux stops there too
 
 
-class Directory(dict[str, "Directory | SymbolicLink | File | int"]):
+class Directory(dict[str, "Node"]):
     """Names and what they stand for; a number is a file, device, ... of that layer, and no more.
 
     Attributes:
@@ -153,15 +157,15 @@ class Tree:
         found.sort(key=lambda pair: pair[0].split("/"))
         yield from found
 
-    def lookup(self, name: str) -> Directory | SymbolicLink | File | int | None:
-        """Return what a path stands for, or None; links on the way are followed, the last is not."""
+    def lookup(self, name: str) -> Node | None:
+        """Return what a path stands for; links on the way are followed, a last one is not."""
         path, last = split(name)
         directory = self._find(path)
         if directory is None or not last:
             return directory
         return directory.get(last)
 
-    def _put(self, parent: Directory, last: str, node: Directory | SymbolicLink | File | int) -> None:
+    def _put(self, parent: Directory, last: str, node: Node) -> None:
         if last not in parent:
             self._counted()
         elif self._last is not None and isinstance(parent[last], (Directory, SymbolicLink)):
@@ -194,7 +198,7 @@ class Tree:
     def _find(self, path: str) -> Directory | None:
         return self._walk(path, -1)
 
-    def _walk(self, path: str, layer: int) -> Directory | None:
+    def _walk(self, path: str, layer: int) -> Directory | None:  # noqa: C901 - a case a line
         """Follow a path; missing directories are made for a layer, unless that is negative."""
         pending = path.split("/")[::-1] if path else []
         way = [self.root]

@@ -1,0 +1,211 @@
+"""One image: its layers from the lowest to the highest, and what of them is left at the end.
+
+Every layer is read once, from front to back. What can hold device code is scanned as it comes by,
+also where an upper layer will remove it: only that way links, which may lead anywhere in lower
+layers, are followed exactly as a runtime does it. What was found in files that do not survive is
+dropped.
+"""
+
+from __future__ import annotations
+
+from fatbin.errors import (
+    FormatError,
+    LimitExceededError,
+    SourceError,
+    TruncatedError,
+    UnknownFormatError,
+)
+from fatbin.inventory import Inventory, Issue
+from fatbin.scanning.images.documents import check
+from fatbin.scanning.images.streams import Member, open_tar
+from fatbin.scanning.images.tape import (
+    DIRECTORY,
+    FILE,
+    HARD_LINK,
+    SYMBOLIC_LINK,
+    read_entries,
+)
+from fatbin.scanning.images.tree import WHITEOUT, Tree
+from fatbin.scanning.spool import read_head, worth_reading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fatbin.errors import Report
+    from fatbin.format.view import View
+    from fatbin.inventory import Library
+    from fatbin.scanning.images.choose import Image, Layer
+    from fatbin.scanning.images.store import Store
+    from fatbin.scanning.images.streams import Inflating, Placed
+    from fatbin.scanning.images.tape import TarEntry
+    from fatbin.scanning.spool import Budget
+
+    Scan = Callable[[View], Inventory]
+
+
+class Content:
+    """What a file that may survive holds.
+
+    Attributes:
+        location: under which it was scanned.
+        layer: that brought it.
+        libraries: found in it.
+        issues: of what could not be read.
+    """
+
+    __slots__ = ("issues", "layer", "libraries", "location")
+
+    def __init__(
+        self,
+        location: str,
+        layer: str,
+        libraries: tuple[Library, ...],
+        issues: tuple[Issue, ...],
+    ) -> None:
+        """Keep the findings."""
+        self.location = location
+        self.layer = layer
+        self.libraries = libraries
+        self.issues = issues
+
+
+class Reader:
+    """Reads one image."""
+
+    def __init__(
+        self, store: Store, location: str, examine: Scan, budget: Budget, report: Report
+    ) -> None:
+        """Prepare.
+
+        Args:
+            store: where the blobs are.
+            location: of the image, for the locations of what is in it.
+            examine: scans a file.
+            budget: of the whole target.
+            report: takes what could not be read.
+        """
+        self._store = store
+        self._location = location
+        self._examine = examine
+        self._budget = budget
+        self._report = report
+        self._tree = Tree(budget.limits.archive_members)
+
+    def read(self, image: Image, *, verify: bool) -> tuple[list[Library], list[Issue]]:
+        """Return the libraries of the final file system by path, and the issues of its files.
+
+        Damage of a layer is reported; what the others hold is kept.
+
+        Raises:
+            MissingDependencyError: a layer compressed with zstd, and nothing to inflate it.
+        """
+        for number, layer in enumerate(image.layers):
+            name = f"{layer.name} ({number + 1} of {len(image.layers)})"
+            where = f"{self._location}::{printable_path(layer.name)}"
+            try:
+                with self._store.open(layer.path) as view:
+                    self._check(view, layer, verify=verify)
+                    source = open_tar(view, self._budget)
+                    self._apply(source, number, name, where)
+            except LimitExceededError as exc:
+                exc.location = exc.location or where
+                self._report(exc)
+                if exc.limit.startswith("archive"):
+                    break
+            except (FormatError, SourceError, UnknownFormatError) as exc:
+                exc.location = exc.location or where
+                self._report(exc)
+        libraries: list[Library] = []
+        issues: list[Issue] = []
+        for path, file in self._tree.files():
+            content = file.content
+            if isinstance(content, Content):
+                location = f"{self._location}::{printable_path(path)}"
+                libraries += _libraries(content, location)
+                issues += _moved(content.issues, content.location, location)
+        return libraries, issues
+
+    def _check(self, view: View, layer: Layer, *, verify: bool) -> None:
+        if layer.descriptor is not None:
+            try:
+                check(view, layer.descriptor, verify=verify)
+            except FormatError as exc:
+                self._report(exc)
+
+    def _apply(self, source: Placed | Inflating, number: int, name: str, where: str) -> None:
+        tree = self._tree
+        for entry in read_entries(source, where):
+            self._budget.member(where)
+            try:
+                if WHITEOUT in entry.name and tree.white_out(entry.name, number):
+                    continue
+                if entry.kind == FILE:
+                    content = self._content(source, entry, name)
+                    tree.put(entry.name, number, content)
+                elif entry.kind == DIRECTORY:
+                    tree.put_directory(entry.name, number)
+                elif entry.kind == SYMBOLIC_LINK:
+                    tree.put_symbolic_link(entry.name, number, entry.link)
+                elif entry.kind == HARD_LINK:
+                    tree.put_hard_link(entry.name, number, entry.link)
+                else:
+                    tree.put(entry.name, number)
+            except FormatError as exc:
+                if exc.location:  # of the stream, not of a name
+                    raise
+                exc.location = where
+                self._report(exc)
+
+    def _content(self, source: Placed | Inflating, entry: TarEntry, layer: str) -> Content | None:
+        """Scan a file if it is worth it; None when nothing is to be said about it."""
+        if not entry.size:
+            return None
+        location = f"{self._location}::{printable_path(entry.name)}"
+        if entry.sparse:
+            msg = "a file with holes, as GNU tar writes them, is not read"
+            return Content(location, layer, (), (Issue.of(FormatError(msg), location),))
+        member = Member(source, entry.size, location)
+        head = read_head(member, location)
+        if not worth_reading(head):
+            return None
+        limits = self._budget.limits
+        try:
+            with source.member(entry.size, head, location, limits) as view:
+                found = self._examine(view)
+        except UnknownFormatError:
+            return None
+        except TruncatedError:
+            raise
+        except (LimitExceededError, SourceError) as exc:
+            found = Inventory(issues=(Issue.of(exc, location),))
+        if not found.libraries and not found.issues:
+            return None
+        return Content(location, layer, found.libraries, found.issues)
+
+
+def _libraries(content: Content, location: str) -> Iterator[Library]:
+    for library in content.libraries:
+        yield library._replace(
+            location=_renamed(library.location, content.location, location),
+            issues=_moved(library.issues, content.location, location),
+            layer=content.layer,
+        )
+
+
+def _moved(issues: tuple[Issue, ...], before: str, after: str) -> tuple[Issue, ...]:
+    if before == after:
+        return issues
+    return tuple(
+        issue._replace(location=_renamed(issue.location, before, after)) for issue in issues
+    )
+
+
+def _renamed(location: str, before: str, after: str) -> str:
+    """Return a location under the name that a file has in the end; hard links give it several."""
+    return after + location[len(before) :] if location.startswith(before) else location
+
+
+def printable_path(path: str) -> str:
+    """Return a path in which bytes that are no UTF-8 are written out."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
