@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ArchitectureError,
         BadMagicError,
         DecompressionError,
+        DriverError,
         FatbinError,
         FormatError,
         InventoryError,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         SourceError,
         TruncatedError,
         UnknownFormatError,
+        UnknownGpuError,
         UnsupportedVersionError,
     )
     from fatbin.format.build import EntrySpec, build
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
     from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
     from fatbin.limits import Limits
     from fatbin.scanning.opened import OpenContainer, OpenEntry, OpenFile, OpenLibrary, open  # noqa: A004
-    from fatbin.scanning.scanner import scan, scan_bytes
+    from fatbin.scanning.scanner import scan_bytes
+    from fatbin.scanning.targets import scan
 
 _HOMES = {
     "fatbin.arch": ("Architecture", "ComputeCapability"),
@@ -45,6 +48,7 @@ _HOMES = {
         "ArchitectureError",
         "BadMagicError",
         "DecompressionError",
+        "DriverError",
         "FatbinError",
         "FormatError",
         "InventoryError",
@@ -54,6 +58,7 @@ _HOMES = {
         "SourceError",
         "TruncatedError",
         "UnknownFormatError",
+        "UnknownGpuError",
         "UnsupportedVersionError",
     ),
     "fatbin.format.build": ("EntrySpec", "build"),
@@ -63,7 +68,8 @@ _HOMES = {
     "fatbin.kinds": ("Compression", "EntryFlags", "EntryKind", "Place"),
     "fatbin.limits": ("Limits",),
     "fatbin.scanning.opened": ("OpenContainer", "OpenEntry", "OpenFile", "OpenLibrary", "open"),
-    "fatbin.scanning.scanner": ("scan", "scan_bytes"),
+    "fatbin.scanning.scanner": ("scan_bytes",),
+    "fatbin.scanning.targets": ("scan",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -75,6 +81,7 @@ __all__ = [
     "ComputeCapability",
     "Cubin",
     "DecompressionError",
+    "DriverError",
     "Entry",
     "EntryFlags",
     "EntryKind",
@@ -103,6 +110,7 @@ __all__ = [
     "SourceError",
     "TruncatedError",
     "UnknownFormatError",
+    "UnknownGpuError",
     "UnsupportedVersionError",
     "__version__",
     "build",

@@ -143,6 +143,14 @@ class ArchitectureError(FatbinError, ValueError):
     """Text that names no architecture or compute capability."""
 
 
+class UnknownGpuError(FatbinError, ValueError):
+    """Text that names no GPU, or several that differ."""
+
+
+class DriverError(FatbinError, ValueError):
+    """Text that names no driver that the tables reach."""
+
+
 class InventoryError(FatbinError, ValueError):
     """A document that is not an inventory, or one of an unknown schema version."""
 
@@ -192,6 +200,12 @@ class PolicyError(FatbinError, ValueError):
         super().__init__(message, location=location, hint=hint)
         self.key = key
         self.line = line
+
+    def __str__(self) -> str:
+        """Return ``location:line: message``."""
+        if self.line <= 0 or not self.location:
+            return super().__str__()
+        return f"{self.location}:{self.line}: {self.message}"
 
 
 def raise_error(error: FatbinError) -> None:

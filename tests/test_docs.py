@@ -83,6 +83,11 @@ def test_a_changed_block_is_stale() -> None:
         ("api.md", "api", sorted(set(fatbin.__all__) - {"__version__"})),
         ("inventory.md", "record", ["Entry", "Inventory", "Issue", "Library", "Linkage", "Module"]),
         ("inventory.md", "words", ["Compression", "Place"]),
+        (
+            "architectures.md",
+            "facts",
+            ["ARCHITECTURES", "ERRORS", "FLOORS", "GPUS", "KNOWN_BAD", "SOURCES", "TOOLKITS"],
+        ),
     ],
 )
 def test_every_name_has_a_generated_block(pages: str, kind: str, names: list[str]) -> None:

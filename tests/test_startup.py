@@ -43,6 +43,7 @@ def modules_after(code: str) -> set[str]:
             "import fatbin; fatbin.scan('fixtures/multi.fatbin', linkage=False, kernels=False)",
             HEAVY,
         ),
+        ("from fatbin.cli import main; main(['gpus', 'RTX 5090'])", HEAVY),
     ],
 )
 def test_nothing_heavy_is_imported(code: str, light: tuple[str, ...]) -> None:

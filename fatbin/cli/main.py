@@ -10,7 +10,7 @@ import sys
 
 from fatbin import __version__
 from fatbin._record import Record
-from fatbin.cli import diff, exits, extract, kernels, read, size
+from fatbin.cli import diff, exits, extract, gpus, kernels, read, size
 from fatbin.cli.tell import tell, tell_error
 from fatbin.errors import FatbinError
 
@@ -106,6 +106,14 @@ COMMANDS = (
         "files, order, offsets, compression and debug text are no difference.",
         diff.configure_diff,
         diff.run_diff,
+    ),
+    Command(
+        "gpus",
+        "GPUs, their compute capabilities, and who compiles for and drives them",
+        "Show the architectures of NVIDIA's GPUs: compute capability, first and last toolkit, "
+        "first PTX ISA, first and last driver branch. No file is read.",
+        gpus.configure_gpus,
+        gpus.run_gpus,
     ),
 )
 

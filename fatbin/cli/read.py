@@ -84,7 +84,7 @@ def _scan_all(arguments: argparse.Namespace, *, linkage: bool) -> tuple[Inventor
     The exit code is 2 when anything could not be read, 3 when there is no device code, else 0.
     """
     from fatbin.inventory import Inventory  # noqa: PLC0415 - usage errors need no scanner
-    from fatbin.scanning.scanner import scan  # noqa: PLC0415
+    from fatbin.scanning.targets import scan  # noqa: PLC0415
 
     parts: list[Inventory] = []
     failed = False

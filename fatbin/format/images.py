@@ -38,6 +38,10 @@ BUILT_IN = frozenset(("vprintf", "malloc", "free", "__assertfail"))
 """Functions that the driver provides. Source: PTX Writer's Guide to Interoperability, "System
 Calls"."""
 
+LINKER_DEFINED = ("__UDT", "__UFT", ".nv.")
+"""How undefined symbols of relocatable images begin that every link defines by itself. Evidence:
+images with no others load on an H200."""
+
 # Each begins with a literal, which the search finds at memory speed.
 _ENTRY = rb"\.entry\s+([\w$.]+)"
 _FUNC = rb"\.func\s*(?:\([^()]*\)\s*)?([\w$.]+)"
@@ -152,7 +156,9 @@ class Cubin:
         A relocatable image with any loads only after a device link.
         """
         names = read_undefined(self._view, self._header, self._sections, self._limits, self._report)
-        return tuple(name for name in names if name not in BUILT_IN)
+        return tuple(
+            name for name in names if name not in BUILT_IN and not name.startswith(LINKER_DEFINED)
+        )
 
     def code(self) -> Iterator[tuple[str, bool, bytes]]:
         """Yield ``(name, is a kernel, machine code)`` of each function, in symbol order.

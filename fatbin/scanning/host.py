@@ -26,9 +26,6 @@ THIN_ARCHIVE_MAGIC = b"!<thin>\n"
 LTOIR_MAGIC = b"\xed\x43\x4e\x7f"
 ZIP_MAGICS = frozenset((b"PK\x03\x04", b"PK\x05\x06"))
 """A first member, and the end of a zip without any."""
-GZIP_MAGIC = b"\x1f\x8b"
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-TAR_BLOCK = 512
 WRAPPER_SECTIONS = frozenset((".nvFatBinSegment", ".nvFatBi"))
 
 
@@ -92,11 +89,6 @@ class AddressMap:
             if address < start + size:
                 return address - start + offset
         return -1
-
-
-def may_be_tar(head: bytes) -> bool:
-    """Tell by the first block whether a file is a tar archive, or compressed and may be one."""
-    return head[257:262] == b"ustar" or head[:2] == GZIP_MAGIC or head[:4] == ZSTD_MAGIC
 
 
 def clipped(view: View, name: str, offset: int, size: int, report: Report) -> int:

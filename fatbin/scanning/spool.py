@@ -18,6 +18,7 @@ from fatbin.format.ptx import read_ptx_head
 from fatbin.format.view import View
 from fatbin.scanning.coff import MACHINES
 from fatbin.scanning.host import ARCHIVE_MAGIC, LTOIR_MAGIC, THIN_ARCHIVE_MAGIC, ZIP_MAGICS
+from fatbin.scanning.identify import PTX_HEAD_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 512
 """What the first look at a member takes."""
-PTX_HEAD_BYTES = 65536
-"""What a text that may become PTX is given: comments may stand before its first directive."""
 MEMORY_BYTES = 1 << 20
 """Members up to here never see a disk."""
 _CHUNK = 1 << 20

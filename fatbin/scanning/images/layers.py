@@ -90,7 +90,7 @@ class Reader:
         self._examine = examine
         self._budget = budget
         self._report = report
-        self._tree = Tree(budget.limits.archive_members)
+        self._tree: Tree[Content] = Tree(budget.limits.archive_members)
 
     def read(self, image: Image, *, verify: bool) -> tuple[list[Library], list[Issue]]:
         """Return the libraries of the final file system by path, and the issues of its files.
@@ -116,14 +116,19 @@ class Reader:
             except (FormatError, SourceError, UnknownFormatError) as exc:
                 exc.location = exc.location or where
                 self._report(exc)
+        return self._survivors()
+
+    def _survivors(self) -> tuple[list[Library], list[Issue]]:
+        """Return what was found in the files that are left, each once whatever its names."""
+        names: dict[Content, list[str]] = {}
+        for path, file in self._tree.files():
+            names.setdefault(file.content, []).append(path)
         libraries: list[Library] = []
         issues: list[Issue] = []
-        for path, file in self._tree.files():
-            content = file.content
-            if isinstance(content, Content):
-                location = f"{self._location}::{printable_path(path)}"
-                libraries += _libraries(content, location)
-                issues += _moved(content.issues, content.location, location)
+        for content, paths in names.items():
+            location, *aliases = (f"{self._location}::{printable_path(path)}" for path in paths)
+            libraries += _libraries(content, location, tuple(aliases))
+            issues += _moved(content.issues, content.location, location)
         return libraries, issues
 
     def _check(self, view: View, layer: Layer, *, verify: bool) -> None:
@@ -184,12 +189,13 @@ class Reader:
         return Content(location, layer, found.libraries, found.issues)
 
 
-def _libraries(content: Content, location: str) -> Iterator[Library]:
+def _libraries(content: Content, location: str, aliases: tuple[str, ...]) -> Iterator[Library]:
     for library in content.libraries:
         yield library._replace(
             location=_renamed(library.location, content.location, location),
             issues=_moved(library.issues, content.location, location),
             layer=content.layer,
+            aliases=aliases if library.location == content.location else (),
         )
 
 
@@ -202,7 +208,7 @@ def _moved(issues: tuple[Issue, ...], before: str, after: str) -> tuple[Issue, .
 
 
 def _renamed(location: str, before: str, after: str) -> str:
-    """Return a location under the name that a file has in the end; hard links give it several."""
+    """Return a location under the name that a file has in the end."""
     return after + location[len(before) :] if location.startswith(before) else location
 
 

@@ -5,50 +5,36 @@ What a layer is compressed with is told by its first bytes; media types are only
 
 from __future__ import annotations
 
-import os
 import zlib
 from contextlib import contextmanager
 
 from fatbin.errors import (
     DecompressionError,
     FatbinError,
-    FormatError,
     LimitExceededError,
-    MissingDependencyError,
     TruncatedError,
     UnknownFormatError,
 )
-from fatbin.scanning.host import GZIP_MAGIC, ZSTD_MAGIC
-from fatbin.scanning.images.tape import BLOCK, is_tar
+from fatbin.scanning.images.tape import BLOCK
 from fatbin.scanning.spool import spooled_view
+from fatbin.scanning.streams import ViewStream, compression_by_magic, inflated
+from fatbin.scanning.tars import is_tar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import ModuleType
-    from typing import Protocol
+    from collections.abc import Iterator
 
     from fatbin.format.view import View
     from fatbin.limits import Limits
-    from fatbin.scanning.spool import Budget
-
-    class Decoder(Protocol):
-        """One gzip member or zstd frame."""
-
-        error: type[Exception]
-        eof: bool
-        hungry: bool
-        rest: bytes
-
-        def decode(self, data: bytes, size: int) -> bytes:
-            """Return up to ``size`` bytes more."""
+    from fatbin.scanning.spool import Budget, Stream
 
 
 _SKIPPABLE = b"\x2a\x4d\x18"  # bytes 1 to 3 of a zstd frame that holds no data
+_SKIPPABLE_LOW = 0x50  # byte 0, without its last four bits
 _CHUNK = 256 << 10
 _PIECE = 1 << 20
 _RATIO_FROM = 8 << 20
-_HASH_CHUNK = 1 << 20
+_GZIP = 31  # with header and checksum
 
 
 class Placed:
@@ -94,17 +80,14 @@ class Placed:
 class Inflating:
     """A compressed stream, inflated piece by piece; what was passed over is gone."""
 
-    def __init__(self, view: View, decoder: Callable[[], Decoder], budget: Budget) -> None:
-        """Begin at the start of a view."""
+    def __init__(self, view: View, stream: Stream, budget: Budget) -> None:
+        """Begin at the start of a view, which a stream inflates."""
         self.position = 0
         self._view = view
-        self._make = decoder
-        self._decoder = decoder()
+        self._stream = stream
         self._budget = budget
-        self._taken = 0
         self._data = b""
         self._at = 0
-        self._ended = False
         self._failed: FatbinError | None = None
         self._most = max(_RATIO_FROM, budget.limits.member_ratio * view.size)
 
@@ -165,46 +148,16 @@ class Inflating:
         """Inflate the next piece; False at the end. What failed once fails again."""
         if self._failed is not None:
             raise self._failed
+        self._at = 0
+        self._data = b""
         try:
-            while not self._ended:
-                self._at = 0
-                self._data = self._next()
-                if self._data:
-                    self._spend(len(self._data))
-                    return True
+            self._data = self._stream.read(_PIECE)
+            self._spend(len(self._data))
         except FatbinError as exc:
             self._data = b""
             self._failed = exc
             raise
-        self._data = b""
-        return False
-
-    def _next(self) -> bytes:
-        decoder = self._decoder
-        data = b""
-        if decoder.eof:
-            data = decoder.rest or self._more()
-            if not data.strip(b"\0"):
-                self._ended = True
-                return b""
-            decoder = self._decoder = self._make()
-        elif decoder.hungry:
-            data = self._more()
-            if not data:
-                msg = "the compressed stream ends early"
-                raise TruncatedError(msg, offset=self._view.size, location=self._view.name)
-        try:
-            return decoder.decode(data, _PIECE)
-        except decoder.error as exc:
-            reason = " ".join(str(exc).split()) or type(exc).__name__
-            raise DecompressionError(
-                f"the stream does not inflate: {reason}", location=self._view.name
-            ) from exc
-
-    def _more(self) -> bytes:
-        data = stored_bytes(self._view, self._taken, _CHUNK)
-        self._taken += len(data)
-        return data
+        return bool(self._data)
 
     def _spend(self, count: int) -> None:
         self._budget.spend(count, self._view.name)
@@ -249,54 +202,53 @@ class Member:
 
 
 class _Gzip:
-    error: type[Exception] = zlib.error
+    """Gzip, read in larger pieces than the reader of the standard library takes."""
 
-    def __init__(self) -> None:
-        self._stream = zlib.decompressobj(wbits=31)
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._source = ViewStream(view)
+        self._decoder = zlib.decompressobj(wbits=_GZIP)
         self._kept = b""
-        self.eof = False
-        self.hungry = True
-        self.rest = b""
+        self._hungry = True
 
-    def decode(self, data: bytes, size: int) -> bytes:
-        stream = self._stream
-        out = stream.decompress(self._kept or data, size)
-        self._kept = stream.unconsumed_tail
-        # A full piece can leave bytes behind in the decoder although it has taken all input.
-        self.hungry = not self._kept and len(out) < size
-        self.eof = stream.eof
-        self.rest = stream.unused_data
-        return out
+    def read(self, size: int, /) -> bytes:
+        """Return up to so many bytes; none at the end.
 
+        Raises:
+            TruncatedError: the stream ends early.
+            DecompressionError: damage.
+        """
+        data = b""
+        while not data:
+            if self._decoder.eof and not self._begin():
+                return b""
+            stored = self._kept
+            if self._hungry and not stored:
+                stored = self._source.read(_CHUNK)
+                if not stored:
+                    msg = "the compressed stream ends early"
+                    raise TruncatedError(msg, offset=self._view.size, location=self._view.name)
+            try:
+                data = self._decoder.decompress(stored, size)
+            except zlib.error as exc:
+                msg = f"the stream does not inflate: {exc}"
+                raise DecompressionError(msg, location=self._view.name) from exc
+            self._kept = self._decoder.unconsumed_tail
+            # A full piece can leave bytes in the decoder although it has taken all input.
+            self._hungry = len(data) < size
+        return data
 
-class _Zstd:
-    def __init__(self) -> None:
-        module = _zstd()
-        self.error: type[Exception] = module.ZstdError
-        self._stream = module.ZstdDecompressor()
-        self.eof = False
-        self.hungry = True
-        self.rest = b""
-
-    def decode(self, data: bytes, size: int) -> bytes:
-        stream = self._stream
-        out: bytes = stream.decompress(data, size)
-        self.eof = stream.eof
-        self.hungry = not stream.eof and stream.needs_input
-        self.rest = stream.unused_data if stream.eof else b""
-        return out
-
-
-def _zstd() -> ModuleType:
-    from importlib import import_module  # noqa: PLC0415 - only for zstd
-
-    for name in ("compression.zstd", "backports.zstd"):  # of Python 3.14, and the same before
-        try:
-            return import_module(name)
-        except ModuleNotFoundError:
-            continue
-    msg = "what is compressed with zstd needs Python 3.14 or the extra zstd"
-    raise MissingDependencyError(msg, requirement="fatbin[zstd]")
+    def _begin(self) -> bool:
+        """Begin another member; False when nothing but zeros follows."""
+        rest = self._decoder.unused_data
+        while not rest.strip(b"\0"):
+            rest = self._source.read(_CHUNK)
+            if not rest:
+                return False
+        self._decoder = zlib.decompressobj(wbits=_GZIP)
+        self._kept = rest
+        self._hungry = True
+        return True
 
 
 def open_tar(view: View, budget: Budget) -> Placed | Inflating:
@@ -307,31 +259,21 @@ def open_tar(view: View, budget: Budget) -> Placed | Inflating:
         MissingDependencyError: zstd without what reads it.
     """
     head = view.peek(0, BLOCK)
-    if head[:2] == GZIP_MAGIC:
-        return Inflating(view, _Gzip, budget)
-    if head[:4] == ZSTD_MAGIC or (head[1:4] == _SKIPPABLE and head[0] & 0xF0 == 0x50):  # noqa: PLR2004
-        return Inflating(view, _Zstd, budget)
     if is_tar(head) or not head.strip(b"\0"):
         return Placed(view)
+    compression = compression_by_magic(head)
+    if compression == "gzip":
+        return Inflating(view, _Gzip(view), budget)
+    if head[1:4] == _SKIPPABLE and head[0] & 0xF0 == _SKIPPABLE_LOW:
+        compression = "zstd"
+    if compression:
+        # The ratio is held here, for the layer as a whole: files of zeros are no bombs.
+        limits = budget.limits._replace(member_ratio=1 << 62)
+        return Inflating(view, inflated(ViewStream(view), compression, view.name, limits), budget)
     raise UnknownFormatError(
-        f"expected a tar archive, plain or compressed with gzip or zstd, found {head[:8].hex(' ')}",
+        f"expected a tar archive, plain or compressed, found the bytes {head[:8].hex(' ')}",
         location=view.name,
     )
-
-
-def stored_bytes(view: View, offset: int, size: int) -> bytes:
-    """Return some bytes of a view, read from the file where there is one.
-
-    Files are mapped for access here and there; reading from front to back is faster by calls.
-    """
-    size = min(size, view.size - offset)
-    if view.descriptor < 0 or not hasattr(os, "pread"):
-        return view.peek(offset, size)
-    try:
-        return os.pread(view.descriptor, size, view.start + offset)
-    except OSError as exc:
-        msg = f"the file cannot be read: {exc.strerror}"
-        raise FormatError(msg, offset=offset, location=view.name) from exc
 
 
 def digest_of(view: View, algorithm: str) -> str:
@@ -339,11 +281,7 @@ def digest_of(view: View, algorithm: str) -> str:
     import hashlib  # noqa: PLC0415 - only with verify
 
     state = hashlib.new(algorithm)
-    position = 0
-    while position < view.size:
-        data = stored_bytes(view, position, _HASH_CHUNK)
-        if not data:
-            break
+    stream = ViewStream(view)
+    while data := stream.read(_PIECE):
         state.update(data)
-        position += len(data)
     return state.hexdigest()

@@ -69,14 +69,6 @@ class TarEntry(Record):
     sparse: bool
 
 
-def is_tar(head: bytes) -> bool:
-    """Tell by the first 512 bytes whether a tar archive begins."""
-    if len(head) < BLOCK:
-        return False
-    block = head[:BLOCK]
-    return block[257:262] == b"ustar" or (block != _ZEROS and _checksum_holds(block))
-
-
 def read_entries(source: Source, location: str) -> Iterator[TarEntry]:
     """Yield the members; between two, up to ``size`` bytes of the source may be read.
 

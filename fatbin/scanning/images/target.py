@@ -2,68 +2,96 @@
 
 from __future__ import annotations
 
-from fatbin.errors import FormatError, UnknownFormatError
+from contextlib import ExitStack
+
+from fatbin.errors import FatbinError, FormatError, MissingDependencyError
 from fatbin.inventory import Inventory, Issue
-from fatbin.scanning.collector import Collector
 from fatbin.scanning.images.choose import find_images, is_layout
 from fatbin.scanning.images.layers import Reader
 from fatbin.scanning.images.store import Folder, Tar
-from fatbin.scanning.images.streams import Placed, open_tar
-from fatbin.scanning.spool import Budget, spooled_view
+from fatbin.scanning.scanner import Collector, scan_view
+from fatbin.scanning.spool import Budget, read_head, spooled_view
+from fatbin.scanning.streams import ViewStream, inflated
+from fatbin.scanning.tars import is_tar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fatbin.format.view import View
     from fatbin.inventory import Library
-    from fatbin.limits import Limits
-    from fatbin.scanning.images.layers import Scan
     from fatbin.scanning.images.store import Store
+    from fatbin.scanning.scanner import Options
 
 
-def scan_folder(
-    path: str, examine: Scan, limits: Limits, *, platform: str, verify: bool
-) -> Inventory:
-    """Read the images of an OCI layout on disk."""
-    return _scan(Folder(path), examine, Budget(limits), platform, verify=verify)
-
-
-def scan_archive(
-    view: View, examine: Scan, limits: Limits, *, platform: str, verify: bool
-) -> Inventory:
-    """Read the images of a tar archive; a compressed one is inflated to a file without a name.
+def scan_folder(path: str, options: Options) -> Inventory:
+    """Read the images of an OCI layout on disk.
 
     Raises:
-        UnknownFormatError: no tar archive, or one without an image.
-        FormatError: a damaged one.
-        LimitExceededError: it is larger than allowed.
+        SourceError: it holds none for the platform, or several and none is asked for.
+        FormatError: a document that is none.
+        LimitExceededError: a document that is too large.
+        MissingDependencyError: a layer compressed with zstd, and nothing to inflate it.
     """
-    budget = Budget(limits)
-    source = open_tar(view, budget)
-    if isinstance(source, Placed):
-        return _scan(_layout(view, budget), examine, budget, platform, verify=verify)
-    whole = limits._replace(member_bytes=limits.archive_bytes)
-    with spooled_view(source, view.name, limits=whole) as inflated:
-        return _scan(_layout(inflated, budget), examine, budget, platform, verify=verify)
+    return _scan(Folder(path), options, Budget(options.limits))
 
 
-def _scan(store: Store, examine: Scan, budget: Budget, platform: str, *, verify: bool) -> Inventory:
-    collector = Collector(store.location, budget.limits)
+def scan_image(view: View, kind: str, options: Options) -> Inventory | None:
+    """Read the images of a tar archive; None when it holds none, or breaks off before it tells.
 
-    def told(view: View) -> Inventory:
+    A compressed archive is inflated to a file without a name: what tells where its parts are may
+    come last.
+
+    Args:
+        view: of the archive.
+        kind: ``tar``, or how it is compressed.
+        options: of the scan.
+
+    Raises:
+        SourceError: nothing there for the platform, or several and none is asked for.
+        FormatError: a document that is none.
+        LimitExceededError: a document that is too large.
+        MissingDependencyError: something compressed with zstd, and nothing to inflate it.
+    """
+    budget = Budget(options.limits)
+    with ExitStack() as stack:
         try:
-            return examine(view)
+            plain = view
+            if kind != "tar":
+                stream = inflated(ViewStream(view), kind, view.name, options.limits)
+                head = read_head(stream, view.name)
+                if not is_tar(head):
+                    return None
+                whole = options.limits._replace(member_bytes=options.limits.archive_bytes)
+                plain = stack.enter_context(
+                    spooled_view(stream, view.name, limits=whole, head=head, budget=budget)
+                )
+            store = Tar(plain, budget)
+        except MissingDependencyError:
+            raise
+        except FatbinError:  # told by who reads it from front to back
+            return None
+        if is_layout(store):
+            return _scan(store, options, budget)
+        return scan_view(plain, options) if plain is not view else None
+
+
+def _scan(store: Store, options: Options, budget: Budget) -> Inventory:
+    collector = Collector(store.location, options.limits)
+
+    def examine(view: View) -> Inventory:
+        try:
+            return scan_view(view, options, member=True, budget=budget)
         except FormatError as exc:  # the caller takes such errors for damage of the layer
             return Inventory(issues=(Issue.of(exc, view.name),))
 
-    images = find_images(store, platform, collector, verify=verify)
+    images = find_images(store, options.platform, collector, verify=options.verify)
     libraries: list[Library] = []
     issues: list[Issue] = []
     for image in images:
         location = store.location
         if len(images) > 1:
             location += f"::{image.name or image.platform}"
-        reader = Reader(store, location, told, budget, collector)
-        found, damage = reader.read(image, verify=verify)
+        reader = Reader(store, location, examine, budget, collector)
+        found, damage = reader.read(image, verify=options.verify)
         libraries += found
         issues += damage
     return Inventory(
@@ -71,11 +99,3 @@ def _scan(store: Store, examine: Scan, budget: Budget, platform: str, *, verify:
         issues=(*collector.issues, *issues),
         targets=(store.location,),
     )
-
-
-def _layout(view: View, budget: Budget) -> Store:
-    store = Tar(view, budget)
-    if not is_layout(store):
-        msg = "expected a container image, found a tar archive without manifest.json or index.json"
-        raise UnknownFormatError(msg, location=view.name)
-    return store

@@ -9,16 +9,19 @@ image.
 
 from __future__ import annotations
 
+from typing import Any, Generic, TypeVar
+
 from fatbin.errors import FormatError, LimitExceededError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import TypeAlias
+    from typing import TypeAlias, TypeGuard
 
-    Node: TypeAlias = "Directory | SymbolicLink | File | int"
+    Node: TypeAlias = "Directory | SymbolicLink | File[Any] | int"
 
 
+Content = TypeVar("Content")
 WHITEOUT = ".wh."
 OPAQUE = ".wh..wh..opq"
 _AUFS = ".wh..wh."  # notes of one storage driver to itself
@@ -54,7 +57,7 @@ class SymbolicLink:
         self.target = target
 
 
-class File:
+class File(Generic[Content]):
     """A name of a file whose content somebody wants.
 
     Attributes:
@@ -64,13 +67,13 @@ class File:
 
     __slots__ = ("content", "layer")
 
-    def __init__(self, layer: int, content: object) -> None:
+    def __init__(self, layer: int, content: Content) -> None:
         """Keep both."""
         self.layer = layer
         self.content = content
 
 
-class Tree:
+class Tree(Generic[Content]):
     """What stands after the layers so far.
 
     Attributes:
@@ -96,7 +99,7 @@ class Tree:
         else:
             self._put(parent, last, Directory(layer))
 
-    def put(self, name: str, layer: int, content: object = None) -> None:
+    def put(self, name: str, layer: int, content: Content | None = None) -> None:
         """Put a file, device or whatever is no directory in place of what has its name."""
         path, last = _named(name)
         node = layer if content is None else File(layer, content)
@@ -143,10 +146,10 @@ class Tree:
         self._last = None
         return True
 
-    def files(self) -> Iterator[tuple[str, File]]:
+    def files(self) -> Iterator[tuple[str, File[Content]]]:
         """Yield what was put with a content and still stands, by path."""
         pending: list[tuple[str, Directory]] = [("", self.root)]
-        found: list[tuple[str, File]] = []
+        found: list[tuple[str, File[Content]]] = []
         while pending:
             prefix, directory = pending.pop()
             for name, node in directory.items():
@@ -214,7 +217,8 @@ class Tree:
                     way.pop()
                 continue
             node = way[-1].get(name)
-            if node is None and layer >= 0:
+            if layer >= 0 and (node is None or (_is_file(node) and _layer_of(node) != layer)):
+                # A file of a lower layer gives way, as it does where layers are mounted.
                 self._counted()
                 node = way[-1][name] = Directory(layer)
             if isinstance(node, Directory):
@@ -287,5 +291,9 @@ def _keep_only(directory: Directory, layer: int) -> None:
             del parent[name]
 
 
-def _layer_of(node: SymbolicLink | File | int) -> int:
+def _is_file(node: Node) -> TypeGuard[File[Any] | int]:
+    return isinstance(node, (File, int))
+
+
+def _layer_of(node: SymbolicLink | File[Any] | int) -> int:
     return node if isinstance(node, int) else node.layer

@@ -1,0 +1,224 @@
+"""From modules to a library: how many modules serve a GPU, and what the others are.
+
+Working libraries hold many modules that serve a given GPU by no image, by design; telling those
+from a forgotten architecture is what this module does. Measured on 35 libraries that all work on an
+H200.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from fatbin._record import Record
+from fatbin.arch import ComputeCapability
+from fatbin.judge.loader import DEVICE_LINKED, NO_BINARY_FOR_GPU, NOT_FOUND, Choice, How, Loader
+from fatbin.judge.serving import Certainty
+from fatbin.judge.verdict import Coverage
+from fatbin.kinds import Compression, Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fatbin.arch import Architecture
+    from fatbin.inventory import Entry, Library, Module
+    from fatbin.judge.driver import Driver
+    from fatbin.judge.loader import Environment
+
+IMAGES = ("sass", "ptx")
+_MOST_ARCHITECTURES = 64
+"""Architectures compared for the best one; a hostile file may name any number."""
+_PLAIN = ("", "?")
+_NEWEST_GENERATION = 10
+
+
+class Group(Record):
+    """Modules of a library that the driver cannot tell apart.
+
+    Attributes:
+        module: the first of them.
+        size: how many there are.
+    """
+
+    module: Module
+    size: int
+
+
+class Sorted(Record):
+    """The modules of a library, sorted by what is to be done with them.
+
+    Attributes:
+        judged: groups of modules that hold images to choose from.
+        pool: relocatable modules, what the driver can link where the library is device-linked.
+        empty: number of modules without any kernel.
+        unjudged: number of modules with nothing but LTO-IR or unnamed kinds.
+        relocatable_only: whether ``judged`` are relocatable modules, since there are no others.
+    """
+
+    judged: tuple[Group, ...]
+    pool: tuple[Module, ...]
+    empty: int
+    unjudged: int
+    relocatable_only: bool
+
+
+class Answered(Record):
+    """A group of modules and what the driver does with each.
+
+    Attributes:
+        group: the modules.
+        choice: for each of them.
+        word: the field of :class:`fatbin.judge.verdict.Coverage` that counts them.
+    """
+
+    group: Group
+    choice: Choice
+    word: str
+
+
+def sort_modules(library: Library) -> Sorted:
+    """Sort the modules of a library, once for all GPUs."""
+    pool = tuple(m for m in library.modules if m.place is Place.RELOCATABLE)
+    loaded = [m for m in library.modules if m.place is not Place.RELOCATABLE]
+    judged, empty, unjudged = _sort(loaded, linkable=bool(pool))
+    if judged or not pool or empty:
+        return Sorted(judged, pool, empty, unjudged, relocatable_only=False)
+    groups, none, others = _sort(pool, linkable=False)
+    return Sorted(groups, (), empty + none, unjudged + others, relocatable_only=bool(groups))
+
+
+def _sort(modules: Iterable[Module], *, linkable: bool) -> tuple[tuple[Group, ...], int, int]:
+    groups: dict[tuple[object, ...], list[Module]] = {}
+    empty = unjudged = 0
+    for module in modules:
+        images = [entry for entry in module.entries if entry.kind in IMAGES]
+        if images:
+            if all(entry.kernels == 0 for entry in images):
+                empty += 1
+            else:
+                groups.setdefault(_signature(module), []).append(module)
+        elif module.wrapper == DEVICE_LINKED and linkable:
+            groups.setdefault(_signature(module), []).append(module)
+        elif module.entries:
+            unjudged += 1
+        else:
+            empty += 1
+    return tuple(Group(found[0], len(found)) for found in groups.values()), empty, unjudged
+
+
+def _signature(module: Module) -> tuple[object, ...]:
+    """Return everything of a module that the choice looks at."""
+    return (
+        module.form,
+        module.wrapper == DEVICE_LINKED,
+        tuple(
+            (
+                entry.kind,
+                entry.arch,
+                entry.isa_version,
+                entry.flags & 0x70,
+                entry.compression is Compression.ZSTD,
+                entry.fastpath_finalize,
+                entry.toolkit,
+                bool(entry.compat),
+                entry.relocatable,
+                entry.unresolved,
+                entry.image_arch,
+            )
+            for entry in module.entries
+        ),
+    )
+
+
+def host_system(library: Library) -> str:
+    """Return the system whose entries count: ``linux``, ``windows``, or empty for device code."""
+    return {"elf": "linux", "pe": "windows", "coff": "windows"}.get(library.format, "")
+
+
+def loader_for(
+    library: Library,
+    sorted_modules: Sorted,
+    device: ComputeCapability,
+    driver: Driver | None,
+    environment: Environment | None,
+) -> Loader:
+    """Return the loader that answers for a library on a device."""
+    return Loader(device, driver, environment, host=host_system(library), pool=sorted_modules.pool)
+
+
+def answer_modules(sorted_modules: Sorted, loader: Loader) -> tuple[Answered, ...]:
+    """Say for each group of modules what the driver does, and what kind of answer that is."""
+    return tuple(
+        Answered(group, choice, _word(group.module, choice, loader.device))
+        for group in sorted_modules.judged
+        for choice in (loader.choose(group.module),)
+    )
+
+
+def count(answered: Iterable[Answered], sorted_modules: Sorted, best: int) -> Coverage:
+    """Add the answers up."""
+    counts: Counter[str] = Counter()
+    for answer in answered:
+        counts[answer.word] += answer.group.size
+    return Coverage(
+        modules=sum(counts.values()),
+        empty=sorted_modules.empty,
+        unjudged=sorted_modules.unjudged,
+        best=best,
+        **counts,
+    )
+
+
+def best_coverage(library: Library, sorted_modules: Sorted) -> int:
+    """Return the largest number of modules that serve any one architecture the library names."""
+    named: Counter[int] = Counter()
+    for group in sorted_modules.judged:
+        for number in {e.arch.number for e in group.module.entries if e.kind == "sass" and e.arch}:
+            named[number] += group.size
+    best = 0
+    for number, _ in named.most_common(_MOST_ARCHITECTURES):
+        device = ComputeCapability.of_sm(number)
+        loader = loader_for(library, sorted_modules, device, None, None)
+        serving = sum(
+            group.size for group in sorted_modules.judged if loader.choose(group.module).serves
+        )
+        best = max(best, serving)
+    return best
+
+
+def _word(module: Module, choice: Choice, device: ComputeCapability) -> str:
+    if choice.how is How.NATIVE:
+        return {Certainty.LIKELY: "likely", Certainty.UNSURE: "unsure"}.get(
+            choice.certainty, "native"
+        )
+    if choice.serves:
+        return "jit" if choice.how is How.JIT else "jit_link"
+    if choice.code == NO_BINARY_FOR_GPU or is_link_failure(choice):
+        return _gap(module.entries, device)
+    return "refused"
+
+
+def is_link_failure(choice: Choice) -> bool:
+    """Tell whether a device-linked module has no linked image that fits, and cannot be linked."""
+    return choice.code == NOT_FOUND and "container.device-linked" in choice.because
+
+
+def _gap(entries: Iterable[Entry], device: ComputeCapability) -> str:
+    """Say what a module is that holds nothing for a device."""
+    plain = [
+        entry.arch
+        for entry in entries
+        if entry.kind in IMAGES and entry.arch is not None and entry.arch.variant in _PLAIN
+    ]
+    if len({generation(arch) for arch in plain}) < 2:  # noqa: PLR2004 - portable means two
+        return "specialised"
+    return "newer_only" if all(arch.number > device.sm for arch in plain) else "holes"
+
+
+def generation(arch: Architecture) -> int:
+    """Return the generation of an architecture: its major version, 10 to 12 as one.
+
+    Blackwell spans 10.x, 11.0 and 12.x; a module for it alone is as specialised as one for Hopper.
+    """
+    major = arch.number // 10
+    return _NEWEST_GENERATION if major in (10, 11, 12) else major

@@ -1,0 +1,461 @@
+"""The CUDA driver's choice among the images of one module, as a pure function.
+
+:func:`choose` says which image a driver takes for a device, how, and with which error it fails. The
+rules are NVIDIA's documented ones where there are any, and otherwise what an H200 with driver
+580.159 answered for 227 images in up to five environments and for 23,006 modules of 35 libraries;
+``tests/hardware`` holds both. Every choice names the statements it rests on
+(:mod:`fatbin.judge.facts.statements`).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from fatbin._record import Record
+from fatbin.judge.driver import minimum_driver_for_isa
+from fatbin.judge.facts.architectures import row_of
+from fatbin.judge.facts.toolkits import TOOLKITS, ZSTD
+from fatbin.judge.serving import Certainty, Serving, ptx_serves, sass_serves
+from fatbin.kinds import Compression, EntryFlags
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fatbin.arch import ComputeCapability
+    from fatbin.inventory import Entry, Module
+    from fatbin.judge.driver import Driver
+
+SUCCESS = 0
+NO_DEVICE = 100
+INVALID_IMAGE = 200
+NO_BINARY_FOR_GPU = 209
+INVALID_PTX = 218
+UNSUPPORTED_PTX_VERSION = 222
+JIT_COMPILATION_DISABLED = 223
+INVALID_SOURCE = 300
+NOT_FOUND = 500
+
+_VARIANT_RANK = {"a": 2, "f": 1, "?": 0, "": 0}
+_HOSTS = (
+    (int(EntryFlags.HOST_LINUX), "linux"),
+    (int(EntryFlags.HOST_WINDOWS), "windows"),
+    (int(EntryFlags.HOST_MAC), "mac"),
+)
+
+
+class How(str, Enum):
+    """In which way a module serves a device."""
+
+    NATIVE = "native"
+    """SASS that fits is loaded."""
+    JIT = "jit"
+    """PTX is compiled by the driver."""
+    JIT_LINK = "jit-link"
+    """Relocatable PTX of a device-linked library is compiled and linked by the driver."""
+    NONE = "none"
+    """It does not."""
+
+    def __str__(self) -> str:
+        """Return the word."""
+        return self.value
+
+
+class Environment(Record):
+    """The variables of a process that change what the driver chooses.
+
+    Attributes:
+        force_ptx_jit: CUDA_FORCE_PTX_JIT=1: cubins in containers are passed over.
+        disable_ptx_jit: CUDA_DISABLE_PTX_JIT=1: PTX is not compiled.
+        eager: CUDA_MODULE_LOADING=EAGER: missing functions show when loading.
+        warm_cache: the driver's compute cache holds every compilation already; ``disable_ptx_jit``
+            then stops nothing that compiles at all.
+    """
+
+    force_ptx_jit: bool = False
+    disable_ptx_jit: bool = False
+    eager: bool = False
+    warm_cache: bool = False
+
+    @classmethod
+    def of(cls, variables: Mapping[str, str]) -> Environment:
+        """Read the variables of a process; other values than 1 and EAGER change nothing.
+
+        Source: CUDA C++ Programming Guide, "CUDA Environment Variables".
+        """
+        return cls(
+            force_ptx_jit=variables.get("CUDA_FORCE_PTX_JIT") == "1",
+            disable_ptx_jit=variables.get("CUDA_DISABLE_PTX_JIT") == "1",
+            eager=variables.get("CUDA_MODULE_LOADING") == "EAGER",
+        )
+
+
+class Choice(Record):
+    """What the driver does with one module.
+
+    Attributes:
+        how: in which way the module serves the device.
+        certainty: of that answer.
+        code: the CUresult, 0 when the module loads.
+        entry: index in ``Module.entries`` of the image taken, or that the error is about; -1 when
+            there is none.
+        late: the error comes when a kernel is looked up, not when the module is loaded.
+        because: ids of statements, the deciding one first.
+        driver: branch of the oldest driver that reads the image, 0 when every one does.
+    """
+
+    how: How
+    certainty: Certainty = Certainty.YES
+    code: int = SUCCESS
+    entry: int = -1
+    late: bool = False
+    because: tuple[str, ...] = ()
+    driver: int = 0
+
+    @property
+    def serves(self) -> bool:
+        """Whether code runs, surely or probably."""
+        return self.how is not How.NONE
+
+
+def choose(
+    module: Module,
+    device: ComputeCapability,
+    driver: Driver | None = None,
+    environment: Environment | None = None,
+    *,
+    pool: Iterable[Module] = (),
+    host: str = "",
+) -> Choice:
+    """Say what the driver takes of a module.
+
+    Args:
+        module: a container, or a bare cubin or PTX text.
+        device: compute capability of the GPU.
+        driver: None stands for one that drives the GPU and reads everything.
+        environment: variables of the process; none are set by default.
+        pool: the relocatable modules of the same library, for a module that was device-linked.
+        host: ``linux``, ``windows`` or ``mac``: entries marked for another system do not count.
+    """
+    return Loader(device, driver, environment, host=host, pool=pool).choose(module)
+
+
+class Loader:
+    """The choice for one device, driver and environment; remembers what it has answered.
+
+    Attributes:
+        device: compute capability of the GPU.
+        driver: None when none is given.
+        environment: variables of the process.
+        linked_entries: what the driver links when a device-linked module gets its second chance,
+            one entry for each module of the pool; empty before that.
+    """
+
+    def __init__(
+        self,
+        device: ComputeCapability,
+        driver: Driver | None = None,
+        environment: Environment | None = None,
+        *,
+        host: str = "",
+        pool: Iterable[Module] = (),
+    ) -> None:
+        """Stand for one process on one device."""
+        self.device = device
+        self.driver = driver
+        self.environment = environment or Environment()
+        self._host = host
+        self._pool = tuple(pool)
+        self._linked: Choice | None = None
+        self.linked_entries: tuple[Entry, ...] = ()
+        self._sass: dict[tuple[object, ...], Serving] = {}
+        self._ptx: dict[object, Serving] = {}
+        self._no_device = drives(device, driver)
+
+    def choose(self, module: Module) -> Choice:
+        """Say what the driver takes of a module."""
+        if self._no_device:
+            return Choice(How.NONE, code=NO_DEVICE, because=(self._no_device,))
+        bare = module.form != "container"
+        choice = self._of_bare(module) if bare else self._of_container(module)
+        if choice.code == NO_BINARY_FOR_GPU and module.wrapper == DEVICE_LINKED and self._pool:
+            return self._link(choice)
+        return choice
+
+    # Bare images: no header stands before them, so the image itself is what is judged.
+
+    def _of_bare(self, module: Module) -> Choice:
+        for index, entry in enumerate(module.entries):
+            if entry.kind == "sass":
+                return self._bare_sass(entry, index)
+            if entry.kind == "ptx":
+                return self._bare_ptx(entry, index)
+        return _failed(NO_BINARY_FOR_GPU, -1, "container.ltoir")
+
+    def _bare_sass(self, entry: Entry, index: int) -> Choice:
+        serving = self._serves(entry)
+        if serving.certainty is Certainty.NO:
+            return _failed(NO_BINARY_FOR_GPU, index, *serving.because)
+        return self._taken(How.NATIVE, entry, index, serving)
+
+    def _bare_ptx(self, entry: Entry, index: int) -> Choice:
+        serving = self._targets(entry)
+        if not self._reads(entry):
+            choice = self._too_new(entry, index)
+        elif serving.certainty is Certainty.NO:
+            choice = _failed(INVALID_PTX, index, "ptx.bare-target", *serving.because)
+        else:
+            choice = self._taken(How.JIT, entry, index, serving)
+        return self._unless_disabled(choice, index)
+
+    # Containers: the driver goes by entry headers.
+
+    def _of_container(self, module: Module) -> Choice:
+        sass, doubtful = self._best_sass(module)
+        ptx = self._best_ptx(module)
+        if sass is not None:
+            return self._taken(How.NATIVE, module.entries[sass[0]], *sass)
+        if ptx is None:
+            if doubtful is not None:
+                return self._taken(How.NATIVE, module.entries[doubtful[0]], *doubtful)
+            forced = self.environment.force_ptx_jit and any(
+                e.kind == "sass" for e in module.entries
+            )
+            reason = "env.force-ptx-jit" if forced else "container.nothing-fits"
+            return _failed(NO_BINARY_FOR_GPU, -1, reason)
+        compiled = self._compiled(module.entries[ptx[0]], *ptx)
+        if doubtful is None:
+            return compiled
+        # Whichever way the doubt falls, PTX that fits runs; without it the doubt is the answer.
+        if compiled.serves:
+            return compiled._replace(because=compiled.because + doubtful[1].because)
+        return self._taken(How.NATIVE, module.entries[doubtful[0]], *doubtful)
+
+    def _best_sass(
+        self, module: Module
+    ) -> tuple[tuple[int, Serving] | None, tuple[int, Serving] | None]:
+        """Return the cubin that is taken and, where there is none, the best of doubtful ones."""
+        if self.environment.force_ptx_jit:
+            return None, None
+        sure: tuple[tuple[int, int], int, Serving] | None = None
+        doubt: tuple[tuple[int, int], int, Serving] | None = None
+        for index, entry in enumerate(module.entries):
+            arch = entry.arch
+            if entry.kind != "sass" or arch is None or not self._counts(entry):
+                continue
+            serving = self._serves(entry)
+            if serving.certainty is Certainty.NO:
+                continue
+            rank = (arch.number, _VARIANT_RANK[arch.variant])
+            if serving.certainty is Certainty.YES:
+                if sure is None or rank > sure[0]:  # the first of equals stays
+                    sure = rank, index, serving
+            elif doubt is None or _doubt_rank(serving, rank) > _doubt_rank(doubt[2], doubt[0]):
+                doubt = rank, index, serving
+        return sure and (sure[1], sure[2]), doubt and (doubt[1], doubt[2])
+
+    def _best_ptx(self, module: Module) -> tuple[int, Serving] | None:
+        best: tuple[tuple[int, int], int, Serving] | None = None
+        for index, entry in enumerate(module.entries):
+            arch = entry.arch
+            if entry.kind != "ptx" or arch is None or not self._counts(entry):
+                continue
+            serving = self._targets(entry)
+            rank = (arch.number, _VARIANT_RANK[arch.variant])
+            if serving.certainty is not Certainty.NO and (best is None or rank > best[0]):
+                best = rank, index, serving
+        return best and (best[1], best[2])
+
+    def _compiled(self, entry: Entry, index: int, serving: Serving) -> Choice:
+        if not self._reads(entry):
+            choice = self._too_new(entry, index)
+        elif (
+            entry.image_arch is not None
+            and ptx_serves(entry.image_arch, self.device).certainty is Certainty.NO
+        ):
+            choice = _failed(INVALID_PTX, index, "container.header-decides")
+        else:
+            choice = self._taken(How.JIT, entry, index, serving)
+        return self._unless_disabled(choice, index)
+
+    def _unless_disabled(self, choice: Choice, index: int) -> Choice:
+        """Return what compiling gives, or that it is switched off, which is looked at first."""
+        environment = self.environment
+        if not environment.disable_ptx_jit or (environment.warm_cache and choice.serves):
+            return choice
+        return _failed(JIT_COMPILATION_DISABLED, index, "env.disable-ptx-jit")
+
+    def _taken(self, how: How, entry: Entry, index: int, serving: Serving) -> Choice:
+        """Return the choice of an entry that fits, unless its payload is refused."""
+        if (
+            entry.compression.value == "zstd"
+            and self.driver
+            and self.driver.branch < ZSTD.first_driver
+        ):
+            return _failed(INVALID_IMAGE, index, "driver.zstd")._replace(driver=ZSTD.first_driver)
+        if how is How.NATIVE and entry.image_arch is not None:
+            inner = sass_serves(entry.image_arch, self.device, self._cuda())
+            if inner.certainty is Certainty.NO:
+                return _failed(INVALID_SOURCE, index, "container.header-decides")
+        if entry.unresolved and entry.relocatable is not False:
+            late = not self.environment.eager
+            return _failed(NOT_FOUND, index, "container.unresolved")._replace(late=late)
+        return Choice(
+            how,
+            serving.certainty,
+            entry=index,
+            because=serving.because,
+            driver=self._needed(entry, how),
+        )
+
+    def _too_new(self, entry: Entry, index: int) -> Choice:
+        failed = _failed(UNSUPPORTED_PTX_VERSION, index, "ptx.isa", "ptx.chosen-before-isa")
+        return failed._replace(driver=self._needed(entry, How.JIT))
+
+    def _needed(self, entry: Entry, how: How) -> int:
+        """Return the oldest driver branch that reads an entry; 0 when every one does."""
+        zstd = ZSTD.first_driver if entry.compression is Compression.ZSTD else 0
+        if how is How.NATIVE:
+            return zstd
+        return max(zstd, minimum_driver_for_isa(isa_of(entry)) or 0)
+
+    # The second chance of device-linked modules.
+
+    def _link(self, failed: Choice) -> Choice:
+        if self._linked is None:
+            self._linked = self._link_pool()
+        if self._linked.code == NO_BINARY_FOR_GPU:
+            return self._linked._replace(code=NOT_FOUND, entry=failed.entry, late=True)
+        return self._linked
+
+    def _link_pool(self) -> Choice:
+        """Say whether every module of the pool can take part in a link by the driver."""
+        because: dict[str, None] = {"container.jit-link": None}
+        driver, certainty, entries = 0, Certainty.YES, []
+        for module in self._pool:
+            choice = self._of_container(module._replace(wrapper=0, entries=_linkable(module)))
+            if not choice.serves:
+                code = choice.code
+                reasons = ("container.device-linked", *choice.because)
+                return choice._replace(code=code, entry=-1, because=reasons, late=True)
+            entries.append(module.entries[choice.entry])
+            driver = max(driver, choice.driver)
+            certainty = min(certainty, choice.certainty, key=_CERTAINTY_RANK.__getitem__)
+            because |= dict.fromkeys(choice.because)
+        self.linked_entries = tuple(entries)
+        if certainty is Certainty.YES and not any(entry.kind != "sass" for entry in entries):
+            certainty = Certainty.UNSURE  # what was seen to work is the link of PTX
+        return Choice(How.JIT_LINK, certainty, because=tuple(because), driver=driver)
+
+    # Single entries.
+
+    def _counts(self, entry: Entry) -> bool:
+        """Tell whether an entry is for this host system; one that names none is for all."""
+        if not self._host:
+            return True
+        named = [name for bit, name in _HOSTS if entry.flags & bit]
+        return not named or self._host in named
+
+    def _serves(self, entry: Entry) -> Serving:
+        arch = entry.arch
+        key = (arch, entry.fastpath_finalize, entry.toolkit, bool(entry.compat))
+        answer = self._sass.get(key)
+        if answer is None:
+            answer = self._sass[key] = (
+                Serving(Certainty.NO, ("container.nothing-fits",))
+                if arch is None
+                else sass_serves(
+                    arch,
+                    self.device,
+                    self._cuda(),
+                    mask=entry.fastpath_finalize,
+                    toolkit=entry.toolkit,
+                    has_compat=bool(entry.compat),
+                )
+            )
+        return answer
+
+    def _targets(self, entry: Entry) -> Serving:
+        arch = entry.arch
+        answer = self._ptx.get(arch)
+        if answer is None:
+            answer = self._ptx[arch] = (
+                Serving(Certainty.NO, ("container.nothing-fits",))
+                if arch is None
+                else ptx_serves(arch, self.device)
+            )
+        return answer
+
+    def _reads(self, entry: Entry) -> bool:
+        return self.driver is None or isa_of(entry) <= self.driver.ptx_isa
+
+    def _cuda(self) -> tuple[int, int] | None:
+        return self.driver.cuda if self.driver else None
+
+
+DEVICE_LINKED = 2
+"""Version of the wrapper of a module that came out of a device link."""
+
+_CERTAINTY_RANK = {
+    Certainty.NO: 0,
+    Certainty.UNSURE: 1,
+    Certainty.LIKELY: 2,
+    Certainty.YES: 3,
+}
+
+
+def isa_of(entry: Entry) -> tuple[int, int]:
+    """Return the PTX ISA version of an entry as numbers; (0, 0) when none is named."""
+    major, _, minor = entry.isa_version.partition(".")
+    return (int(major), int(minor)) if major and minor else (0, 0)
+
+
+def drives(device: ComputeCapability, driver: Driver | None) -> str:
+    """Return the statement why a driver does not know a device; empty when it does.
+
+    What is not in the table of architectures is not refused, nor are Tegra devices: their drivers
+    are numbered in another way.
+    """
+    row = row_of(device)
+    if driver is None or row is None:
+        return ""
+    if row.last_driver is not None and driver.branch > row.last_driver:
+        return "driver.device-dropped"
+    known_from = first_driver_of(device)
+    if known_from is not None and driver.branch < known_from:
+        return "driver.device-unknown"
+    return ""
+
+
+def first_driver_of(device: ComputeCapability) -> int | None:
+    """Return the first driver branch that can know a device; None when that is not known.
+
+    The lower of the branch that NVIDIA names and of that of the first toolkit with the
+    architecture: pre-release drivers came with it.
+    """
+    row = row_of(device)
+    if row is None or row.first_driver is None:
+        return None
+    toolkit = next((t for t in TOOLKITS if t.toolkit == row.first_toolkit), None)
+    return row.first_driver if toolkit is None else min(row.first_driver, toolkit.driver_branch)
+
+
+def _failed(code: int, entry: int, *because: str) -> Choice:
+    return Choice(How.NONE, code=code, entry=entry, because=because)
+
+
+def _doubt_rank(serving: Serving, rank: tuple[int, int]) -> tuple[int, tuple[int, int]]:
+    return _CERTAINTY_RANK[serving.certainty], rank
+
+
+def _linkable(module: Module) -> tuple[Entry, ...]:
+    """Return the entries of a pool module as the driver links them: missing functions are normal.
+
+    The PTX that host objects carry as input of a link counts here, and only here.
+    """
+    return tuple(
+        entry._replace(
+            unresolved=None, kind="ptx" if entry.kind == "relocatable-ptx" else entry.kind
+        )
+        for entry in module.entries
+    )

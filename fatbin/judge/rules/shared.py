@@ -1,0 +1,95 @@
+"""What rules share: remedies, samples of entries as evidence, the finding itself."""
+
+from __future__ import annotations
+
+from fatbin.judge.case import Case, entries, facts, name_of
+from fatbin.judge.facts.architectures import row_of
+from fatbin.judge.facts.nccl import first_build_with
+from fatbin.judge.serving import ptx_serves, sass_serves
+from fatbin.judge.verdict import Evidence, Finding, Severity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fatbin.arch import ComputeCapability
+    from fatbin.judge.coverage import Answered
+
+_MOST_GROUPS = 3
+"""Groups of modules whose entries a finding cites as samples."""
+
+
+def remedy(case: Case) -> str:
+    """Return what makes a library serve a GPU natively, one line."""
+    words = []
+    if name_of(case.library).startswith("libnccl.so"):
+        build = first_build_with(case.gpu.cc)
+        if build:
+            words.append(f"use {build}")
+    if not words:
+        words.append(f"build SASS for {native(case.gpu.cc)}")
+    if not _any_ptx(case):
+        words.append("no PTX: a newer driver will not help")
+    return "; ".join(words)
+
+
+def native(cc: ComputeCapability) -> str:
+    """Return the SASS that serves a GPU natively, and who builds it: ``sm_120 (CUDA 12.8 ...)``."""
+    row = row_of(cc)
+    if row is None:
+        return f"sm_{cc.sm}"
+    until = f" to {row.last_toolkit}" if row.last_toolkit else " or later"
+    return f"sm_{cc.sm} (CUDA {row.first_toolkit}{until})"
+
+
+def _any_ptx(case: Case) -> bool:
+    return any(entry.kind in ("ptx", "relocatable-ptx") for entry in case.library.entries)
+
+
+def samples(
+    case: Case, answers: Iterable[Answered], *, chosen: bool = False
+) -> tuple[Evidence, ...]:
+    """Return entries of a few modules, the most frequent first, and the statements about them."""
+    found = sorted(answers, key=lambda answer: -answer.group.size)[:_MOST_GROUPS]
+    evidence: dict[Evidence, None] = {}
+    for answer in found:
+        index = answer.choice.entry if chosen else -1
+        evidence |= dict.fromkeys(entries(case.library, answer.group.module, index))
+        evidence |= dict.fromkeys(facts(_why(case, answer)))
+    return tuple(evidence)
+
+
+def _why(case: Case, answer: Answered) -> Iterator[str]:
+    """Yield the statements about a choice; where nothing fits, those about each image."""
+    yield from answer.choice.because
+    if answer.choice.serves or answer.choice.entry >= 0:
+        return
+    for entry in answer.group.module.entries:
+        if entry.arch is None:
+            continue
+        if entry.kind == "sass":
+            cuda = case.driver.cuda if case.driver else None
+            yield from sass_serves(entry.arch, case.gpu.cc, cuda).because
+        elif entry.kind == "ptx":
+            yield from ptx_serves(entry.arch, case.gpu.cc).because
+
+
+def finding(
+    case: Case,
+    code: str,
+    severity: Severity,
+    message: str,
+    *,
+    action: str = "",
+    because: tuple[Evidence, ...] = (),
+) -> Finding:
+    """Return a finding about the library and the GPU of a case."""
+    return Finding(
+        code=code,
+        severity=severity,
+        message=message,
+        location=case.library.location,
+        gpu=str(case.gpu),
+        action=action,
+        because=because,
+    )
