@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from fatbin.kernel import Kernel, Parameter
     from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
     from fatbin.limits import Limits
+    from fatbin.scanning.cache import default_cache
+    from fatbin.scanning.loader import loader_order
+    from fatbin.scanning.many import scan_many
     from fatbin.scanning.opened import OpenContainer, OpenEntry, OpenFile, OpenLibrary, open  # noqa: A004
     from fatbin.scanning.scanner import scan_bytes
     from fatbin.scanning.targets import scan
@@ -69,6 +72,9 @@ _HOMES = {
     "fatbin.limits": ("Limits",),
     "fatbin.scanning.opened": ("OpenContainer", "OpenEntry", "OpenFile", "OpenLibrary", "open"),
     "fatbin.scanning.scanner": ("scan_bytes",),
+    "fatbin.scanning.cache": ("default_cache",),
+    "fatbin.scanning.loader": ("loader_order",),
+    "fatbin.scanning.many": ("scan_many",),
     "fatbin.scanning.targets": ("scan",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -114,9 +120,12 @@ __all__ = [
     "UnsupportedVersionError",
     "__version__",
     "build",
+    "default_cache",
+    "loader_order",
     "open",
     "scan",
     "scan_bytes",
+    "scan_many",
 ]
 
 

@@ -28,7 +28,11 @@ def configure_inspect(parser: argparse.ArgumentParser) -> None:
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="told by content, not by name; - is standard input"
+        "files",
+        nargs="+",
+        metavar="TARGET",
+        help="a file, wheel or other package, container image, directory, env: or env:PATH; "
+        "- is standard input",
     )
     parser.add_argument(
         "--format",
@@ -50,6 +54,11 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--allow-empty", action="store_true", help="exit 0 when there is no device code"
+    )
+    parser.add_argument(
+        "--no-cache",
+        action="store_true",
+        help="read all of a directory or environment again, and remember nothing",
     )
 
 
@@ -84,21 +93,12 @@ def _scan_all(arguments: argparse.Namespace, *, linkage: bool) -> tuple[Inventor
     The exit code is 2 when anything could not be read, 3 when there is no device code, else 0.
     """
     from fatbin.inventory import Inventory  # noqa: PLC0415 - usage errors need no scanner
-    from fatbin.scanning.targets import scan  # noqa: PLC0415
 
     parts: list[Inventory] = []
     failed = False
     for path in arguments.files:
         try:
-            parts.append(
-                scan(
-                    path,
-                    linkage=linkage,
-                    kernels=False,
-                    verify=arguments.verify,
-                    platform=arguments.platform,
-                )
-            )
+            parts.append(_scan(path, arguments, linkage=linkage))
         except FatbinError as exc:
             tell_error(exc)
             failed = True
@@ -113,6 +113,25 @@ def _scan_all(arguments: argparse.Namespace, *, linkage: bool) -> tuple[Inventor
         tell(f"no device code in {', '.join(arguments.files)}")
         return inventory, exits.NOTHING
     return inventory, exits.PASS
+
+
+def _scan(path: str, arguments: argparse.Namespace, *, linkage: bool) -> Inventory:
+    from fatbin.scanning.scanner import Options, scan_file  # noqa: PLC0415 - as above
+    from fatbin.scanning.targets import is_file  # noqa: PLC0415
+
+    options = Options(
+        linkage=linkage, kernels=False, verify=arguments.verify, platform=arguments.platform
+    )
+    if is_file(path):
+        return scan_file(path, options)
+    from fatbin.scanning.many import plan, run  # noqa: PLC0415 - a file needs less
+
+    cache = None
+    if not arguments.no_cache:
+        from fatbin.scanning.cache import Cache, default_cache  # noqa: PLC0415
+
+        cache = Cache(default_cache())
+    return run([plan(path, options)], options, cache=cache)
 
 
 def _tell(issues: tuple[Issue, ...]) -> None:

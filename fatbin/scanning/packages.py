@@ -45,6 +45,7 @@ _WHOLE = frozenset(("archive_bytes", "archive_members"))
 _TAR_NAME = re.compile(
     r"\.(?:tar(?:\.(?:gz|bz2|xz|zst))?|tgz|tbz2?|txz|tzst|conda)$", re.IGNORECASE
 )
+_CHUNK = 1 << 20
 _METADATA_BYTES = 65536
 _METADATA = re.compile(r"[^/]+\.dist-info/METADATA")
 _FIELD = r"^{}:[ \t]*(\S[^\r\n]*?)[ \t]*\r?$"
@@ -158,6 +159,9 @@ def _tar(
     if kind != "tar":
         stream = inflated(stream, kind, name, walk.limits)
         head = read_head(stream, name)
+        if not head:
+            msg = f"{kind} data that inflates to nothing: cut off, or empty"
+            raise SourceError(msg, location=name)
         if not is_tar(head):
             msg = f"expected a tar archive in {kind} data, found something else"
             raise UnknownFormatError(msg, location=name)
@@ -169,6 +173,9 @@ def _tar(
             yield from _tar_member(member, location, walk, depth, distribution)
         except FatbinError as exc:
             _tell(exc, location, walk)
+    if kind != "tar":
+        while rest := stream.read(_CHUNK):  # the checksum stands at the end
+            walk.budget.spend(len(rest), name)
 
 
 def _tar_member(

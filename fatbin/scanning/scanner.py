@@ -27,7 +27,7 @@ from fatbin.scanning.modules import (
     container_module,
     host_modules,
 )
-from fatbin.scanning.source import open_view
+from fatbin.scanning.source import STANDARD_INPUT, is_image_folder, open_input, open_view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,13 +126,24 @@ def scan_bytes(
 
 
 def scan_file(path: str, options: Options) -> Inventory:
-    """Read what device code one file or package holds; see :func:`fatbin.scan`.
+    """Read what device code one file, package or image holds; see :func:`fatbin.scan`.
+
+    Args:
+        path: of the file, or of a folder that is an image layout; ``-`` is standard input.
+        options: what is looked at.
 
     Raises:
         SourceError: the file cannot be read.
         UnknownFormatError: the file is none of the known formats.
         MissingDependencyError: a PE file without LIEF, or zstd packages without zstandard.
     """
+    if path == STANDARD_INPUT:
+        with open_input(path, options.limits) as view:
+            return scan_view(view, options)
+    if is_image_folder(path):
+        from fatbin.scanning.images.target import scan_folder  # noqa: PLC0415 - only images
+
+        return scan_folder(path, options)
     with open_view(path) as view:
         return scan_view(view, options)
 

@@ -70,6 +70,11 @@ def _read(descriptor: int, path: str, most: int) -> bytes:
         raise SourceError(exc.strerror or str(exc), location=path) from exc
 
 
+def is_image_folder(path: str) -> bool:
+    """Tell whether a folder is an OCI image layout."""
+    return os.path.isfile(os.path.join(path, "oci-layout"))
+
+
 @contextmanager
 def open_input(name: str, limits: Limits) -> Iterator[View]:
     """Copy standard input to where it can be read at random: memory, or a file without a name.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scanning.scanner import Options, scan_file, scan_view
-from fatbin.scanning.source import STANDARD_INPUT, open_input
+from fatbin.scanning.scanner import Options, scan_file
+from fatbin.scanning.source import STANDARD_INPUT, is_image_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,15 +60,15 @@ def scan(
     """
     path = os.fspath(target)
     options = Options(limits, linkage, kernels, verify, platform)
-    if path == STANDARD_INPUT:
-        with open_input(path, limits) as view:
-            return scan_view(view, options)
-    if os.path.isfile(os.path.join(path, "oci-layout")):
-        from fatbin.scanning.images.target import scan_folder  # noqa: PLC0415 - seldom
+    if is_file(path):
+        return scan_file(path, options)
+    from fatbin.scanning.many import plan, run  # noqa: PLC0415 - a file needs less
 
-        return scan_folder(path, options)
-    if path.startswith(ENVIRONMENT) or os.path.isdir(path):
-        from fatbin.scanning.many import plan, run  # noqa: PLC0415 - a file needs less
+    return run([plan(path, options)], options)
 
-        return run([plan(path, options)], options)
-    return scan_file(path, options)
+
+def is_file(target: str) -> bool:
+    """Tell whether a target is read as one: a file, an image in a folder, or nothing at all."""
+    if target == STANDARD_INPUT or is_image_folder(target):
+        return True
+    return not target.startswith(ENVIRONMENT) and not os.path.isdir(target)

@@ -236,9 +236,7 @@ class _Inflating:
 def _find_directory(view: View) -> _Directory:
     tail_size = min(view.size, ZIP_END.size + _MAX16)
     tail = view.peek(view.size - tail_size, tail_size)
-    at = tail.rfind(_END_MAGIC)
-    while at >= 0 and at + ZIP_END.size > len(tail):
-        at = tail.rfind(_END_MAGIC, 0, at)
+    at = _find_end(tail)
     if at < 0:
         msg = "expected the end record of a zip, found none: the file is cut off"
         raise TruncatedError(
@@ -268,6 +266,19 @@ def _find_directory(view: View) -> _Directory:
             location=view.name,
         )
     return _Directory(start, stop, shift, count)
+
+
+def _find_end(tail: bytes) -> int:
+    """Return where the end record stands: the last one whose comment ends the file, or the last."""
+    last = at = tail.rfind(_END_MAGIC)
+    while at >= 0:
+        size = len(tail) - at - ZIP_END.size
+        if size >= 0:
+            if int.from_bytes(tail[at + 20 : at + 22], "little") == size:
+                return at
+            last = max(last, at) if last + ZIP_END.size <= len(tail) else at
+        at = tail.rfind(_END_MAGIC, 0, at)
+    return last if last + ZIP_END.size <= len(tail) else -1
 
 
 def _end64(view: View, claimed: int, locator: int) -> tuple[int, int, int, int]:

@@ -56,8 +56,7 @@ def test_a_platform_is_chosen(capsys: pytest.CaptureFixture[str], tmp_path: Path
     layout = write_layout(blobs.layout(*rows), tmp_path / "x")
     assert main(["list", str(layout)]) == exits.ERROR
     assert capsys.readouterr().err.splitlines() == [
-        f"fatbin: {layout}: expected one image or one for linux/amd64, "
-        "found: linux/arm64, linux/riscv64",
+        f"fatbin: {layout}: expected one image or one for linux/amd64, found: linux/arm64, linux/riscv64",
         "fatbin: choose one: --platform, or platform= of scan",
     ]
     assert main(["list", "--platform", "linux/arm64", str(layout)]) == exits.PASS

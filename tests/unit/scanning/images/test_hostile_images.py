@@ -7,7 +7,7 @@ import json
 import os
 import tarfile
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from images_made import (
@@ -30,6 +30,7 @@ from support import FIXTURES
 
 import fatbin
 from fatbin.errors import FatbinError
+from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scanning.images.documents import DOCUMENT_BYTES
 
 if TYPE_CHECKING:
@@ -40,11 +41,13 @@ LAYER = tar(file("a.cubin", CUBIN))
 SPOOLED = 3 << 20  # more than is kept in memory
 
 
-def scan_layers(path: Path, *layers: bytes, **options: Any) -> fatbin.Inventory:
+def scan_layers(
+    path: Path, *layers: bytes, limits: fatbin.Limits = DEFAULT_LIMITS
+) -> fatbin.Inventory:
     layout = write_layout(oci_layout(*layers), path / "x")
-    before = {name for name in os.listdir(path)}
+    before = set(os.listdir(path))
     try:
-        return fatbin.scan(layout, **options)
+        return fatbin.scan(layout, limits=limits)
     finally:
         assert set(os.listdir(path)) == before
 
@@ -232,7 +235,7 @@ def test_memory_does_not_grow_with_a_file(tmp_path: Path) -> None:
 # Documents -----------------------------------------------------------------------------------------
 
 
-def broken(change: str) -> dict[str, bytes]:
+def broken(change: str) -> dict[str, bytes]:  # noqa: C901, PLR0912 - a case a line
     """Return a layout with one thing wrong."""
     blobs = Blobs()
     image = blobs.image([LAYER])

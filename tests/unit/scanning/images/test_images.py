@@ -291,7 +291,11 @@ def two(*platforms: str, told: bool = True) -> dict[str, bytes]:
     ],
 )
 def test_one_platform_is_chosen(
-    platforms: list[str], wanted: str, chosen: str, told: bool, tmp_path: Path
+    platforms: list[str],
+    wanted: str,
+    chosen: str,
+    told: bool,  # noqa: FBT001 - a parameter of the test
+    tmp_path: Path,
 ) -> None:
     layout = write_layout(two(*platforms, told=told), tmp_path / "x")
     assert list(found(fatbin.scan(layout, platform=wanted))) == [f"{chosen}.cubin"]
