@@ -26,7 +26,8 @@ from fatbin.scanning.images.tape import (
     read_entries,
 )
 from fatbin.scanning.images.tree import WHITEOUT, Tree
-from fatbin.scanning.spool import read_head, worth_reading
+from fatbin.scanning.spool import FIRST_BYTES, HEAD_BYTES, read_head, worth_reading
+from fatbin.scanning.streams import Rest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,8 +107,7 @@ class Reader:
             try:
                 with self._store.open(layer.path) as view:
                     self._check(view, layer, verify=verify)
-                    source = open_tar(view, self._budget)
-                    self._apply(source, number, name, where)
+                    self._apply(open_tar(view, self._budget), number, name, where)
             except LimitExceededError as exc:
                 exc.location = exc.location or where
                 self._report(exc)
@@ -166,12 +166,14 @@ class Reader:
         """Scan a file if it is worth it; None when nothing is to be said about it."""
         if not entry.size:
             return None
+        head = b"" if entry.sparse else source.read(min(entry.size, HEAD_BYTES))
+        if head and head[0] not in FIRST_BYTES:
+            return None
         location = f"{self._location}::{printable_path(entry.name)}"
         if entry.sparse:
             msg = "a file with holes, as GNU tar writes them, is not read"
             return Content(location, layer, (), (Issue.of(FormatError(msg), location),))
-        member = Member(source, entry.size, location)
-        head = read_head(member, location)
+        head = read_head(Rest(head, Member(source, entry.size - len(head), location)), location)
         if not worth_reading(head):
             return None
         limits = self._budget.limits

@@ -98,6 +98,12 @@ class Inflating:
             DecompressionError: damage.
             LimitExceededError: more than the budget allows.
         """
+        stop = self._at + size
+        if stop <= len(self._data):  # most reads are of headers
+            data = self._data[self._at : stop]
+            self._at = stop
+            self.position += size
+            return data
         pieces = []
         left = size
         while left:
@@ -118,6 +124,11 @@ class Inflating:
         Raises:
             TruncatedError: there are not so many.
         """
+        self.position += size
+        stop = self._at + size
+        if stop <= len(self._data):
+            self._at = stop
+            return
         left = size
         while left:
             there = len(self._data) - self._at
@@ -125,7 +136,7 @@ class Inflating:
                 if not self._fill():
                     raise TruncatedError(
                         f"a member of {size} bytes runs past the end of the archive",
-                        offset=self.position,
+                        offset=self.position - left,
                         field="member",
                         expected=f"{size} bytes",
                         found=f"{size - left} bytes",
@@ -135,7 +146,6 @@ class Inflating:
             step = min(left, there)
             self._at += step
             left -= step
-        self.position += size
 
     @contextmanager
     def member(self, size: int, head: bytes, name: str, limits: Limits) -> Iterator[View]:
