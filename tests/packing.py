@@ -6,7 +6,7 @@ import io
 import tarfile
 import zipfile
 
-from fatbin.format.layouts import ZIP_END, ZIP_MEMBER
+from fatbin.format.layouts import ZIP_END, ZIP_LOCAL, ZIP_MEMBER
 
 METADATA = b"Metadata-Version: 2.1\nName: some-package\nVersion: 1.2.3\n\nName: not this\n"
 DIST_INFO = "some_package-1.2.3.dist-info/METADATA"
@@ -85,3 +85,24 @@ def patch_row(data: bytes, index: int, **values: int) -> bytes:
     row.update(values)
     packed = ZIP_MEMBER.struct.pack(*row.values())
     return data[:position] + packed + data[position + ZIP_MEMBER.size :]
+
+
+def many_rows(count: int, last: bytes, name_length: int = 12) -> bytes:
+    """Return a zip of many empty members and ``last`` as ``good.cubin``, made without zipfile."""
+    import zlib
+
+    body, listing = bytearray(), bytearray()
+    for index in range(count + 1):
+        name, data = f"{index:0{name_length}}".encode(), b""
+        if index == count:
+            name, data = b"good.cubin", last
+        size = len(data)
+        listing += ZIP_MEMBER.struct.pack(
+            0x02014B50, 20, 20, 0, 0, 0, zlib.crc32(data), size, size, len(name), 0, 0, 0, 0, 0,
+            len(body),
+        ) + name  # fmt: skip
+        body += ZIP_LOCAL.struct.pack(0x04034B50, bytes(22), len(name), 0) + name + data
+    rows = (count + 1) & 0xFFFF
+    return bytes(body + listing) + ZIP_END.struct.pack(
+        0x06054B50, 0, 0, rows, rows, len(listing), len(body), 0
+    )

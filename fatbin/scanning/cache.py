@@ -34,6 +34,9 @@ _SUFFIX = ".fatbin-scan"
 _BYTES = 256 << 20
 _RECENT_NS = 2_000_000_000  # a file changed just now may change again within one tick
 _PRIVATE = 0o700
+_NO_GOOD = (
+    OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError,
+)  # fmt: skip
 
 
 def default_cache() -> str:
@@ -72,7 +75,7 @@ class Cache:
                 return {}
             known = {name: _read(row) for name, row in json.loads(body).items()}
             os.utime(path)  # what is used stays
-        except (OSError, ValueError, TypeError, KeyError, IndexError, RecursionError):
+        except _NO_GOOD:
             return {}
         return known
 

@@ -41,6 +41,7 @@ MEMORY_BYTES = 1 << 20
 _CHUNK = 1 << 20
 _RATIO_FROM = 8 << 20  # below, a ratio costs nobody anything
 _TEXT_STARTS = (b".version", b"//", b"/*", b"\xef\xbb\xbf")
+_DOS_HEADER = 64
 _BLANK = b"\0 \t\r\n\v\f"
 _MAGICS = frozenset((
     ELF_MAGIC,
@@ -135,13 +136,23 @@ def worth_reading(head: bytes) -> bool:
 
     Errs on the side of reading: what says yes is identified again when all of it is there.
     """
-    if head[:4] in _MAGICS or head[:4] in ZIP_MAGICS or head[:2] == b"MZ":
+    if head[:4] in _MAGICS or head[:4] in ZIP_MAGICS:
         return True
+    if head[:2] == b"MZ":
+        return _may_be_pe(head)
     if head[:8] in (ARCHIVE_MAGIC, THIN_ARCHIVE_MAGIC):
         return True
     if is_coff_head(head):
         return True
     return may_be_text(head) and read_ptx_head(head) is not None
+
+
+def _may_be_pe(head: bytes) -> bool:
+    """Tell whether PE headers follow, as far as the head shows; texts can begin with MZ too."""
+    if len(head) < _DOS_HEADER:
+        return False
+    at = int.from_bytes(head[60:64], "little")
+    return head[at : at + 4] == b"PE\0\0" if at + 4 <= len(head) else len(head) >= HEAD_BYTES
 
 
 def is_coff_head(head: bytes) -> bool:

@@ -12,7 +12,18 @@ from pathlib import Path
 
 import pytest
 from hosts import Section, archive, elf
-from packing import DIST_INFO, METADATA, WHEEL, conda, patch_row, rows, tarred, wheel, zipped
+from packing import (
+    DIST_INFO,
+    METADATA,
+    WHEEL,
+    conda,
+    many_rows,
+    patch_row,
+    rows,
+    tarred,
+    wheel,
+    zipped,
+)
 from support import FIXTURES, require
 
 import fatbin
@@ -416,10 +427,8 @@ def test_zip64_values_in_the_directory() -> None:
     end = ZIP_END.named(ZIP_END.read_bytes(data, len(data) - ZIP_END.size))
     name = b"good.cubin"
     stored = int.from_bytes(data[18:22], "little")
-    extra = (
-        b"\x99\x99\2\0xx"
-        + b"\1\0\x18\0"
-        + b"".join(value.to_bytes(8, "little") for value in (len(CUBIN), stored, 0))
+    extra = b"\x99\x99\2\0xx\1\0\x18\0" + b"".join(
+        value.to_bytes(8, "little") for value in (len(CUBIN), stored, 0)
     )
     row = data[position : position + 46 + len(name)]
     row = row[:20] + b"\xff" * 8 + row[28:30] + len(extra).to_bytes(2, "little") + row[32:42]
@@ -535,15 +544,13 @@ def test_a_zip_that_holds_itself_ends() -> None:
 
 
 def test_a_hundred_thousand_members() -> None:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as file:
-        for index in range(100_000):
-            file.writestr(zipfile.ZipInfo(f"{index}.txt"), b"x")
-        file.writestr(zipfile.ZipInfo("good.cubin"), CUBIN)
-    inventory = scan(out.getvalue())
+    data = many_rows(100_000, CUBIN)
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        assert file.read("good.cubin") == CUBIN  # the standard library agrees
+    inventory = scan(data)
     assert not inventory.all_issues
     assert locations(inventory) == ["x.zip::good.cubin"]
-    few = scan(out.getvalue(), archive_members=1000)
+    few = scan(data, archive_members=1000)
     assert [issue.field for issue in few.issues] == ["archive_members"]
 
 

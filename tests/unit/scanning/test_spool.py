@@ -172,6 +172,16 @@ PTX = b".version 8.0\n.target sm_80\n"
         (bytes(70000), False, 65536),
         (b"L\x01" + b"\xff" * 600, False, 512),
         (b"BC\xc0\xde" + bytes(100), False, 104),
+        (b"MZ", False, 2),
+        (b"MZ is how a text can begin, and some do\n" * 50, True, 512),
+        (b"MZ".ljust(60) + (80).to_bytes(4, "little") + bytes(500), False, 512),
+        (
+            b"MZ".ljust(60) + (80).to_bytes(4, "little") + bytes(16) + b"PE\0\0" + bytes(500),
+            True,
+            512,
+        ),
+        (b"MZ".ljust(60) + (9999).to_bytes(4, "little") + bytes(40), False, 104),
+        (b"MZ".ljust(60) + (9999).to_bytes(4, "little") + bytes(9000), True, 512),
     ],
 )
 def test_the_first_bytes_decide(data: bytes, worth: bool, looked: int | None) -> None:  # noqa: FBT001
