@@ -172,15 +172,15 @@ def open_parts(
         kind, form = _kinds(view)
         if not kind:
             yield _parts(view, form, limits, report)
-        elif packages:
+            return
+        from fatbin.scanning.images.target import holds_image  # noqa: PLC0415 - only packages
+
+        if packages and not holds_image(view, kind, limits):
             yield (part for part, _ in _package_parts(view, kind, Options(limits), report))
-        else:
-            msg = "expected a single file, found a package"
-            raise UnknownFormatError(
-                msg,
-                location=view.name,
-                hint="list and inspect read packages; unpack it for this",
-            )
+            return
+        msg = "expected a single file, found a package or image"
+        hint = "list and inspect read packages and images; unpack it for this"
+        raise UnknownFormatError(msg, location=view.name, hint=hint)
 
 
 def _kinds(view: View) -> tuple[str, str]:

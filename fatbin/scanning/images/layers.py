@@ -12,11 +12,11 @@ from fatbin.errors import (
     FormatError,
     LimitExceededError,
     SourceError,
-    TruncatedError,
     UnknownFormatError,
 )
 from fatbin.inventory import Inventory, Issue
 from fatbin.scanning.images.documents import check
+from fatbin.scanning.images.owners import ALL_BYTES, METADATA, RECORD, Note, owners_of
 from fatbin.scanning.images.streams import Member, open_tar
 from fatbin.scanning.images.tape import (
     DIRECTORY,
@@ -26,6 +26,7 @@ from fatbin.scanning.images.tape import (
     read_entries,
 )
 from fatbin.scanning.images.tree import WHITEOUT, Tree
+from fatbin.scanning.packages import NO_DISTRIBUTION
 from fatbin.scanning.spool import FIRST_BYTES, HEAD_BYTES, read_head, worth_reading
 from fatbin.scanning.streams import Rest
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from fatbin.scanning.images.store import Store
     from fatbin.scanning.images.streams import Inflating, Placed
     from fatbin.scanning.images.tape import TarEntry
+    from fatbin.scanning.packages import Distribution
     from fatbin.scanning.spool import Budget
 
     Scan = Callable[[View], Inventory]
@@ -91,7 +93,8 @@ class Reader:
         self._examine = examine
         self._budget = budget
         self._report = report
-        self._tree: Tree[Content] = Tree(budget.limits.archive_members)
+        self._notes_left = ALL_BYTES
+        self._tree: Tree[Content | Note] = Tree(budget.limits.archive_members)
 
     def read(self, image: Image, *, verify: bool) -> tuple[list[Library], list[Issue]]:
         """Return the libraries of the final file system by path, and the issues of its files.
@@ -121,13 +124,20 @@ class Reader:
     def _survivors(self) -> tuple[list[Library], list[Issue]]:
         """Return what was found in the files that are left, each once whatever its names."""
         names: dict[Content, list[str]] = {}
+        notes: list[tuple[str, Note]] = []
         for path, file in self._tree.files():
-            names.setdefault(file.content, []).append(path)
+            content = file.content
+            if isinstance(content, Note):
+                notes.append((path, content))
+            else:
+                names.setdefault(content, []).append(path)
+        owners = owners_of({path for paths in names.values() for path in paths}, notes)
         libraries: list[Library] = []
         issues: list[Issue] = []
         for content, paths in names.items():
+            owner = next((owners[path] for path in paths if path in owners), NO_DISTRIBUTION)
             location, *aliases = (f"{self._location}::{printable_path(path)}" for path in paths)
-            libraries += _libraries(content, location, tuple(aliases))
+            libraries += _libraries(content, location, tuple(aliases), owner)
             issues += _moved(content.issues, content.location, location)
         return libraries, issues
 
@@ -162,42 +172,56 @@ class Reader:
                 exc.location = where
                 self._report(exc)
 
-    def _content(self, source: Placed | Inflating, entry: TarEntry, layer: str) -> Content | None:
+    def _content(
+        self, source: Placed | Inflating, entry: TarEntry, layer: str
+    ) -> Content | Note | None:
         """Scan a file if it is worth it; None when nothing is to be said about it."""
-        if not entry.size:
-            return None
-        head = b"" if entry.sparse else source.read(min(entry.size, HEAD_BYTES))
-        if head and head[0] not in FIRST_BYTES:
+        if entry.sparse:
+            return self._sparse(entry, layer)
+        if entry.name.endswith((METADATA, RECORD)) and entry.size <= self._notes_left:
+            self._notes_left -= entry.size
+            return Note(source.read(entry.size))
+        head = source.read(min(entry.size, HEAD_BYTES))
+        if not head or head[0] not in FIRST_BYTES:
             return None
         location = f"{self._location}::{printable_path(entry.name)}"
-        if entry.sparse:
-            msg = "a file with holes, as GNU tar writes them, is not read"
-            return Content(location, layer, (), (Issue.of(FormatError(msg), location),))
         head = read_head(Rest(head, Member(source, entry.size - len(head), location)), location)
         if not worth_reading(head):
             return None
+        return self._scanned(source, entry, head, Content(location, layer, (), ()))
+
+    def _scanned(
+        self, source: Placed | Inflating, entry: TarEntry, head: bytes, content: Content
+    ) -> Content | None:
+        """Scan a file; what is wrong with it, and not with the layer, is an issue of the file."""
         limits = self._budget.limits
         try:
-            with source.member(entry.size, head, location, limits) as view:
+            with source.member(entry.size, head, content.location, limits) as view:
                 found = self._examine(view)
         except UnknownFormatError:
             return None
-        except TruncatedError:
-            raise
         except (LimitExceededError, SourceError) as exc:
-            found = Inventory(issues=(Issue.of(exc, location),))
-        if not found.libraries and not found.issues:
-            return None
-        return Content(location, layer, found.libraries, found.issues)
+            found = Inventory(issues=(Issue.of(exc, content.location),))
+        content.libraries, content.issues = found.libraries, found.issues
+        return content if content.libraries or content.issues else None
+
+    def _sparse(self, entry: TarEntry, layer: str) -> Content:
+        location = f"{self._location}::{printable_path(entry.name)}"
+        error = FormatError("a file with holes, as GNU tar writes them, is not read")
+        return Content(location, layer, (), (Issue.of(error, location),))
 
 
-def _libraries(content: Content, location: str, aliases: tuple[str, ...]) -> Iterator[Library]:
+def _libraries(
+    content: Content, location: str, aliases: tuple[str, ...], owner: Distribution
+) -> Iterator[Library]:
     for library in content.libraries:
         yield library._replace(
             location=_renamed(library.location, content.location, location),
             issues=_moved(library.issues, content.location, location),
             layer=content.layer,
             aliases=aliases if library.location == content.location else (),
+            distribution=library.distribution or owner.name,
+            distribution_version=library.distribution_version or owner.version,
         )
 
 

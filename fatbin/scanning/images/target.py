@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fatbin.format.view import View
     from fatbin.inventory import Library
+    from fatbin.limits import Limits
     from fatbin.scanning.images.store import Store
     from fatbin.scanning.scanner import Options
 
@@ -54,24 +55,42 @@ def scan_image(view: View, kind: str, options: Options) -> Inventory | None:
     budget = Budget(options.limits)
     with ExitStack() as stack:
         try:
-            plain = view
-            if kind != "tar":
-                stream = inflated(ViewStream(view), kind, view.name, options.limits)
-                head = read_head(stream, view.name)
-                if not is_tar(head):
-                    return None
-                whole = options.limits._replace(member_bytes=options.limits.archive_bytes)
-                plain = stack.enter_context(
-                    spooled_view(stream, view.name, limits=whole, head=head, budget=budget)
-                )
-            store = Tar(plain, budget)
+            plain = _plain(view, kind, budget, stack)
+            store = Tar(plain, budget) if plain is not None else None
         except MissingDependencyError:
             raise
         except FatbinError:  # told by who reads it from front to back
             return None
-        if is_layout(store):
+        if store is not None and is_layout(store):
             return _scan(store, options, budget)
-        return scan_view(plain, options) if plain is not view else None
+        return scan_view(plain, options) if plain is not None and plain is not view else None
+
+
+def holds_image(view: View, kind: str, limits: Limits) -> bool:
+    """Tell whether a tar archive, plain or compressed, is an image."""
+    if kind == "zip":
+        return False
+    budget = Budget(limits)
+    with ExitStack() as stack:
+        try:
+            plain = _plain(view, kind, budget, stack)
+            return plain is not None and is_layout(Tar(plain, budget))
+        except FatbinError:
+            return False
+
+
+def _plain(view: View, kind: str, budget: Budget, stack: ExitStack) -> View | None:
+    """Return a tar archive that can be read at random; None when what is compressed is none."""
+    if kind == "tar":
+        return view
+    limits = budget.limits._replace(member_bytes=budget.limits.archive_bytes)
+    stream = inflated(ViewStream(view), kind, view.name, limits)
+    head = read_head(stream, view.name)
+    if not is_tar(head):
+        return None
+    return stack.enter_context(
+        spooled_view(stream, view.name, limits=limits, head=head, budget=budget)
+    )
 
 
 def _scan(store: Store, options: Options, budget: Budget) -> Inventory:

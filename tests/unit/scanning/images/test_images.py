@@ -31,6 +31,7 @@ from images_made import (
 from support import FIXTURES
 
 import fatbin
+from fatbin.scanning.spool import FIRST_BYTES, HEAD_BYTES, worth_reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -255,6 +256,38 @@ def test_names_that_are_no_text_are_written_out(tmp_path: Path) -> None:
     inventory = fatbin.scan(image)
     assert list(found(inventory)) == ["lib\\xff.cubin"]
     assert fatbin.Inventory.from_json(inventory.to_json()) == inventory
+
+
+def test_installed_distributions_are_named(tmp_path: Path) -> None:
+    site = "usr/lib/python3.12/site-packages"
+    layer = tar(
+        file(f"{site}/pkg/a.cubin", CUBIN),
+        file(f"{site}/other.cubin", CUBIN),
+        file("usr/share/b.cubin", CUBIN),
+        file(
+            f"{site}/pkg-1.2.dist-info/METADATA",
+            b"Metadata-Version: 2.1\nName: pkg\nVersion: 1.2\n",
+        ),
+        file(
+            f"{site}/pkg-1.2.dist-info/RECORD",
+            b"pkg/a.cubin,sha256=x,1\n../../../share/b.cubin,,\n",
+        ),
+    )
+    image = write(tmp_path / "x", docker_archive(layer))
+    owners = {
+        library.location.rpartition("/")[2]: (library.distribution, library.distribution_version)
+        for library in fatbin.scan(image).libraries
+    }
+    assert owners == {"a.cubin": ("pkg", "1.2"), "other.cubin": ("", ""), "b.cubin": ("pkg", "1.2")}
+    gone = tar(whiteout(f"{site}/pkg-1.2.dist-info"))
+    image.write_bytes(docker_archive(layer, gone))
+    assert {library.distribution for library in fatbin.scan(image).libraries} == {""}
+
+
+def test_a_file_worth_reading_begins_with_one_of_these_bytes() -> None:
+    for path in FIXTURES.iterdir():
+        if path.is_file() and worth_reading(head := path.read_bytes()[:HEAD_BYTES]):
+            assert head[0] in FIRST_BYTES, path.name
 
 
 # Platforms -----------------------------------------------------------------------------------------
