@@ -17,7 +17,7 @@ from pathlib import Path
 
 import measure
 
-ROUNDS = 5
+ROUNDS = 3
 _INFLATE = """
 import sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as archive:
