@@ -61,9 +61,7 @@ def scan_image(view: View, kind: str, options: Options) -> Inventory | None:
             raise
         except FatbinError:  # told by who reads it from front to back
             return None
-        if store is not None and is_layout(store):
-            return _scan(store, options, budget)
-        return scan_view(plain, options) if plain is not None and plain is not view else None
+        return _scan(store, options, budget) if store is not None and is_layout(store) else None
 
 
 def holds_image(view: View, kind: str, limits: Limits) -> bool:
