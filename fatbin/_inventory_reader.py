@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from fatbin.arch import Architecture
+from fatbin.arch import Architecture, architecture
 from fatbin.errors import ArchitectureError, InventoryError
 from fatbin.inventory import (
     SCHEMA_VERSION,
@@ -85,7 +85,10 @@ def _word(hint: Any, data: object, path: str) -> Any:  # noqa: ANN401
     try:
         if not isinstance(data, str):
             raise _error(path, "a string", data)
-        return Architecture.parse(data) if hint is Architecture else hint(data)
+        if hint is not Architecture:
+            return hint(data)
+        arch = Architecture.parse(data)
+        return architecture(arch.number, arch.variant, virtual=arch.virtual)
     except ArchitectureError as exc:
         msg = f"{path}: {exc}"
         raise InventoryError(msg) from exc

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 from support import ROOT, require
 
 import fatbin
 from fatbin.cli import exits
 from fatbin.cli.main import build_parser
 from fatbin.format.schema import LAYOUTS
+from fatbin.judge.policy import Policy
+from fatbin.judge.policy_file import PolicyFile, read_policy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
     from types import ModuleType
 
@@ -40,10 +45,13 @@ def _text(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
-def _run(*command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def _run(
+    *command: str, cwd: Path = ROOT, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *command],
         cwd=cwd,
+        env=env,
         check=False,
         capture_output=True,
         text=True,
@@ -83,16 +91,34 @@ def test_a_changed_block_is_stale() -> None:
         ("api.md", "api", sorted(set(fatbin.__all__) - {"__version__"})),
         ("inventory.md", "record", ["Entry", "Inventory", "Issue", "Library", "Linkage", "Module"]),
         ("inventory.md", "words", ["Compression", "Place"]),
+        ("policy.md", "policy", ["KEYS"]),
         (
             "architectures.md",
             "facts",
             ["ARCHITECTURES", "ERRORS", "FLOORS", "GPUS", "KNOWN_BAD", "SOURCES", "TOOLKITS"],
         ),
+        (
+            "verdict.md",
+            "record",
+            [
+                f"fatbin.judge.verdict.{name}"
+                for name in (
+                    "Answer",
+                    "Coverage",
+                    "Evidence",
+                    "Finding",
+                    "IgnoredFinding",
+                    "LibraryVerdict",
+                    "Verdict",
+                )
+            ],
+        ),
+        ("verdict.md", "words", [f"fatbin.judge.verdict.{w}" for w in ("Outcome", "Severity")]),
     ],
 )
 def test_every_name_has_a_generated_block(pages: str, kind: str, names: list[str]) -> None:
     text = "".join(_text(DOCS / "reference" / page) for page in pages.split())
-    assert sorted(re.findall(rf"<!-- {kind}: (\w+) -->", text)) == names
+    assert sorted(re.findall(rf"<!-- {kind}: ([\w.]+) -->", text)) == names
 
 
 # The command line ---------------------------------------------------------------------------------
@@ -171,12 +197,16 @@ def test_every_page_is_linked_from_the_index() -> None:
 # Examples -----------------------------------------------------------------------------------------
 
 
-def _console_blocks() -> list[tuple[str, str]]:
+def _console_blocks() -> list[tuple[str, str, str]]:
+    """Return name, text and policy of each block: the policy shown last before it on its page."""
     blocks = []
     for page in EXECUTED:
+        policy = ""
         for number, (language, body) in enumerate(_FENCE.findall(_text(page)), 1):
+            if language == "toml" and body.startswith("# fatbin.toml\n"):
+                policy = body
             if language == "console":
-                blocks.append((f"{_name(page)}[{number}]", body))
+                blocks.append((f"{_name(page)}[{number}]", body, policy))
     return blocks
 
 
@@ -194,22 +224,40 @@ def _matches(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed) is not None
 
 
-@pytest.mark.parametrize("block", [pytest.param(body, id=name) for name, body in _console_blocks()])
-def test_console_blocks_print_what_they_show(block: str, tmp_path: Path) -> None:
+def _execute(line: str, folder: Path) -> tuple[int, str]:
+    """Run a line as a shell would; variables before it and ``> FILE`` behind it are understood."""
+    words = shlex.split(line)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("FATBIN_", "CUDA_"))}
+    while re.match(r"[A-Z_]+=", words[0]):
+        name, _, value = words.pop(0).partition("=")
+        environment[name] = value
+    target = words[-1] if words[-2:-1] == [">"] else None
+    program, *arguments = words[:-2] if target else words
+    assert program in {"fatbin", "python"}, f"cannot be executed: {line}"
+    command = [*(["-m", "fatbin"] if program == "fatbin" else []), *arguments]
+    done = _run(*command, cwd=folder, env=environment)
+    if target:
+        (folder / target).write_text(done.stdout, encoding="utf-8")
+    return done.returncode, done.stderr if target else done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("block", "policy"),
+    [pytest.param(body, policy, id=name) for name, body, policy in _console_blocks()],
+)
+def test_console_blocks_print_what_they_show(block: str, policy: str, tmp_path: Path) -> None:
     for name in ("cli.py", "fatbin", "fixtures"):  # a checkout that commands may write into
         (tmp_path / name).symlink_to(ROOT / name)
+    if policy:
+        (tmp_path / "fatbin.toml").write_text(policy, encoding="utf-8")
     exit_code = 0
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         line, _, shown = part.partition("\n")
-        words = shlex.split(line)
         if line == "echo $?":
             assert shown.strip() == str(exit_code)
             continue
-        program, *arguments = words
-        assert program in {"fatbin", "python"}, f"cannot be executed: {line}"
-        done = _run(*(["-m", "fatbin"] if program == "fatbin" else []), *arguments, cwd=tmp_path)
-        exit_code = done.returncode
-        assert _matches(shown, done.stdout + done.stderr), line
+        exit_code, printed = _execute(line, tmp_path)
+        assert _matches(shown, printed), line
 
 
 @pytest.mark.parametrize(
@@ -225,6 +273,75 @@ def test_every_snippet_shows_its_output() -> None:
     for page in EXECUTED:
         languages = [language for language, _ in _FENCE.findall(_text(page))]
         assert languages.count("python") == len(_PYTHON.findall(_text(page))), _name(page)
+
+
+# Files of others ----------------------------------------------------------------------------------
+
+
+def _blocks(language: str) -> list[Any]:
+    return [
+        pytest.param(body, id=f"{_name(page)}[{number}]")
+        for page in PAGES
+        for number, (found, body) in enumerate(_FENCE.findall(_text(page)), 1)
+        if found == language
+    ]
+
+
+def _options(text: str) -> set[str]:
+    """Return the long options that commands of ours are given in a text."""
+    joined = text.replace("\\\n", " ")
+    lines = [line for line in joined.split("\n") if re.search(r"\bfatbin (check|inspect)\b", line)]
+    return {option for line in lines for option in re.findall(r"(?<= )--[a-z-]+", line)}
+
+
+def _known_options() -> set[str]:
+    return {option for parser in _commands().values() for option in parser._option_string_actions}
+
+
+@pytest.mark.parametrize("block", _blocks("yaml"))
+def test_yaml_is_whole_and_its_options_exist(block: str) -> None:
+    document = yaml.safe_load(block)
+    assert isinstance(document, dict | list)
+    assert _options("\n".join(_strings(document))) <= _known_options()
+
+
+def test_pipelines_of_others_are_shown() -> None:
+    text = _text(DOCS / "how-to" / "gate.md")
+    shown = "".join(body for language, body in _FENCE.findall(text) if language == "yaml")
+    assert shown.count("fatbin check") == 4
+    assert _options(shown) == {"--verify", "--format"}
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+    elif isinstance(value, str):
+        yield value
+
+
+@pytest.mark.parametrize("block", _blocks("dockerfile"))
+def test_dockerfiles_are_whole_and_their_options_exist(block: str) -> None:
+    joined = re.sub(r"\\\n", " ", block)
+    words = [line.split() for line in joined.splitlines() if line and line[0] != "#"]
+    assert {line[0] for line in words} <= {"FROM", "COPY", "RUN", "ARG", "ENV"}
+    stages = {line[3] for line in words if line[0] == "FROM" and len(line) == 4}
+    used = set(re.findall(r"--from=(\S+)", joined))
+    assert used <= stages
+    assert used, "a stage that no other copies from is not built"
+    assert "fatbin check" in joined
+    assert _options(joined) <= _known_options()
+
+
+@pytest.mark.parametrize("block", _blocks("toml"))
+def test_policies_can_be_read(block: str, tmp_path: Path) -> None:
+    name = re.match(r"# (fatbin\.toml|pyproject\.toml)\n", block)
+    assert name is not None, "a policy begins with the name of its file"
+    path = tmp_path / name[1]
+    path.write_text(block, encoding="utf-8")
+    assert read_policy(path) != PolicyFile(Policy(), path=str(path))
 
 
 # Set-up commands ----------------------------------------------------------------------------------

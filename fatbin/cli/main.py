@@ -10,7 +10,7 @@ import sys
 
 from fatbin import __version__
 from fatbin._record import Record
-from fatbin.cli import diff, exits, extract, gpus, kernels, read, size
+from fatbin.cli import check, diff, exits, explain, extract, gpus, kernels, read, size
 from fatbin.cli.tell import tell, tell_error
 from fatbin.errors import FatbinError
 
@@ -108,6 +108,21 @@ COMMANDS = (
         diff.run_diff,
     ),
     Command(
+        "check",
+        "whether device code runs on given GPUs and drivers: a gate for builds",
+        "Judge whether the device code of files runs on GPUs. Exit 0 for PASS and WARN, 1 for "
+        "FAIL, 3 when there is nothing to judge.",
+        check.configure_check,
+        check.run_check,
+    ),
+    Command(
+        "explain",
+        "what the code of a finding means, and what to do",
+        "Print what is behind the findings of a check: what they mean, why, and what to do.",
+        explain.configure_explain,
+        explain.run_explain,
+    ),
+    Command(
         "gpus",
         "GPUs, their compute capabilities, and who compiles for and drives them",
         "Show the architectures of NVIDIA's GPUs: compute capability, first and last toolkit, "
@@ -128,7 +143,8 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="fatbin",
         formatter_class=_Formatter,
-        description="Know what CUDA device code a file holds. No CUDA toolkit, no GPU needed.",
+        description="Know what CUDA device code a file holds, and on which GPUs it runs. No CUDA "
+        "toolkit, no GPU needed.",
         epilog=EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"fatbin {__version__}")

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from fatbin.arch import Architecture
     from fatbin.inventory import Entry, Library, Module
     from fatbin.judge.coverage import Answered, Sorted
     from fatbin.judge.driver import Driver
@@ -50,6 +51,15 @@ class Case(Record):
         """Yield the groups whose answer is one of these words."""
         return (answer for answer in self.answered if answer.word in words)
 
+    def is_minor(self, answers: Iterable[Answered]) -> bool:
+        """Tell whether a library can do without these modules being better than they are.
+
+        It can where others serve the GPU natively, and these are so by design or few: no more than
+        the share of holes that the policy allows.
+        """
+        others = sum(answer.group.size for answer in answers if not answer.by_design)
+        return self.coverage.native > 0 and others <= self.policy.max_holes * self.coverage.modules
+
     @property
     def called(self) -> str:
         """The library for a message: ``libnccl.so.2 (2.26.2+cuda12.2)``."""
@@ -58,10 +68,11 @@ class Case(Record):
 
 
 def name_of(library: Library) -> str:
-    """Return the soname of a library, or the last part of its location."""
+    """Return the soname of a library, or the name of its file or archive member."""
     if library.linkage is not None and library.linkage.soname:
         return library.linkage.soname
-    return library.location.replace("\\", "/").rpartition("/")[2] or library.location
+    member = library.location.rpartition("::")[2].replace("\\", "/")
+    return member.rpartition("/")[2] or library.location
 
 
 def version_of(library: Library) -> str:
@@ -116,6 +127,11 @@ def _entry(library: Library, entry: Entry) -> Evidence:
     return Evidence("entry", f"{library.location}+{entry.offset:#x}", " ".join(words))
 
 
+def in_order(archs: Iterable[Architecture | None]) -> list[str]:
+    """Return architectures as words, by number."""
+    return [str(arch) for arch in sorted(arch for arch in archs if arch is not None)]
+
+
 def listed(words: Iterable[str], none: str = "none", most: int = 16) -> str:
     """Return words with blanks between them, the rest counted; hostile files may name thousands."""
     found = list(words)
@@ -126,6 +142,11 @@ def listed(words: Iterable[str], none: str = "none", most: int = 16) -> str:
 def plural(number: int, noun: str) -> str:
     """Return ``1 module``, ``2,782 modules``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def are(number: int) -> str:
+    """Return the verb for a number of things."""
+    return "is" if number == 1 else "are"
 
 
 def percent(part: int, whole: int) -> str:

@@ -104,10 +104,8 @@ class _Judge:
         self._used: set[Ignore] = set()
 
     def verdict(self, inventory: Inventory) -> Verdict:
-        for finding in about_process(self._gpus, self._driver, self._environment):
-            self._add(finding)
-        for finding in about_input(inventory):
-            self._add(finding)
+        self._add_all(about_process(self._gpus, self._driver, self._environment))
+        self._add_all(about_input(inventory))
         libraries = tuple(self._library(library) for library in inventory.libraries)
         outcomes = [library.outcome for library in libraries]
         outcomes += [
@@ -131,7 +129,7 @@ class _Judge:
 
     def _library(self, library: Library) -> LibraryVerdict:
         modules = sort_modules(library)
-        kept = [f for f in about_library(library, modules, self._policy) if self._add(f)]
+        kept = self._add_all(about_library(library, modules, self._policy))
         best = best_coverage(library, modules)
         answers = tuple(self._answer(library, modules, gpu, best) for gpu in self._gpus)
         outcomes = [answer.outcome for answer in answers] if modules.judged else []
@@ -141,8 +139,8 @@ class _Judge:
             name=name_of(library),
             version=version_of(library),
             format=library.format,
-            sass=sass_named(library),
-            ptx=ptx_named(library),
+            sass=sass_named(modules.content),
+            ptx=ptx_named(modules.content),
             outcome=worst(outcomes),
             answers=answers,
         )
@@ -154,8 +152,7 @@ class _Judge:
         if not modules.judged:
             return Answer(str(gpu), str(gpu.cc), Outcome.NOTHING, coverage)
         case = Case(library, gpu, self._driver, self._policy, modules, answered, coverage, loader)
-        found = [finding for rule in RULES for finding in rule(case)]
-        kept = [finding for finding in found if self._add(finding)]
+        kept = self._add_all(finding for rule in RULES for finding in rule(case))
         outcome = worst([Outcome.PASS, *(_OUTCOMES[finding.severity] for finding in kept)])
         deciding = [f for f in kept if f.severity is not Severity.NOTE]
         deciding.sort(key=lambda finding: _ORDER[finding.severity])
@@ -168,6 +165,9 @@ class _Judge:
             missing="" if coverage.native else f"sm_{gpu.cc.sm}",
             action=deciding[0].action if deciding else "",
         )
+
+    def _add_all(self, findings: Iterable[Finding]) -> list[Finding]:
+        return [kept for finding in findings if (kept := self._add(finding)) is not None]
 
     def _add(self, finding: Finding) -> Finding | None:
         """Keep a finding unless a rule of the policy takes it out; return what counts."""
@@ -187,8 +187,11 @@ def _required_driver(case: Case) -> int:
     """Return the oldest branch on which everything runs that can; 0 when nothing can."""
     if not case.coverage.serving and not case.coverage.refused:
         return 0
-    needed = [answer.choice.driver for answer in case.answered]
-    return max(*needed, first_driver_of(case.gpu.cc) or 0, runtime_driver(case.library))
+    compiled = [*case.having("jit", "jit_link", "refused")]
+    needed = [answer.choice.driver for answer in case.having("native", "likely", "unsure")]
+    if not case.is_minor(compiled):
+        needed += [answer.choice.driver for answer in compiled]
+    return max(0, *needed, first_driver_of(case.gpu.cc) or 0, runtime_driver(case.library))
 
 
 def _unused(rule: Ignore) -> Finding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fatbin.judge.case import listed, name_of, plural
+from fatbin.judge.case import fact, listed, name_of, plural
 from fatbin.judge.content import architectures_of
 from fatbin.judge.facts.architectures import row_of
 from fatbin.judge.verdict import Evidence, Finding, Severity
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from fatbin.arch import Architecture
     from fatbin.inventory import Inventory, Issue, Library
+    from fatbin.judge.content import Content
     from fatbin.judge.coverage import Sorted
     from fatbin.judge.driver import Driver
     from fatbin.judge.gpu import Gpu
@@ -58,7 +59,6 @@ def about_process(
                 "FB505",
                 Severity.NOTE,
                 f"compute capability {gpu.cc} is not in the tables; judged by the general rules",
-                gpu=str(gpu),
             )
 
 
@@ -79,9 +79,9 @@ def about_library(library: Library, modules: Sorted, policy: Policy) -> Iterator
     """FB401 to FB403, FB501 to FB504: what holds for every GPU."""
     yield from _damage(library)
     yield from _nothing(library, modules)
-    yield from _unnamed(library)
+    yield from _unnamed(library, modules.content)
     if modules.judged:
-        yield from _claims(library, policy)
+        yield from _claims(library, modules.content, policy)
 
 
 def _damage(library: Library) -> Iterator[Finding]:
@@ -100,6 +100,18 @@ def _damage(library: Library) -> Iterator[Finding]:
 
 
 def _nothing(library: Library, modules: Sorted) -> Iterator[Finding]:
+    if modules.judged and modules.unjudged:
+        message = (
+            f"{name_of(library)}: {plural(modules.unjudged, 'module')} with LTO-IR or unnamed "
+            "kinds only, which the driver does not load; the library links them itself"
+        )
+        yield Finding(
+            "FB113",
+            Severity.NOTE,
+            message,
+            location=library.location,
+            because=(fact("container.ltoir"),),
+        )
     if modules.judged or library.issues:
         return
     if modules.unjudged:
@@ -119,15 +131,11 @@ def _nothing(library: Library, modules: Sorted) -> Iterator[Finding]:
         yield Finding("FB502", Severity.NOTE, message, location=library.location)
 
 
-def _unnamed(library: Library) -> Iterator[Finding]:
-    kinds = sorted({entry.kind for entry in library.entries if entry.kind not in _KINDS})
-    unknown = sorted(
-        {
-            entry.arch
-            for entry in library.entries
-            if entry.arch is not None and row_of(entry.arch.compute_capability) is None
-        }
-    )
+def _unnamed(library: Library, content: Content) -> Iterator[Finding]:
+    rows = (*content.loaded, *content.relocatable)
+    kinds = sorted({kind for kind, _, _ in rows if kind not in _KINDS})
+    archs = {arch for _, arch, _ in rows if arch is not None}
+    unknown = sorted(arch for arch in archs if row_of(arch.compute_capability) is None)
     words = [*kinds, *map(str, unknown)]
     if words:
         yield Finding(
@@ -139,8 +147,8 @@ def _unnamed(library: Library) -> Iterator[Finding]:
         )
 
 
-def _claims(library: Library, policy: Policy) -> Iterator[Finding]:
-    there = architectures_of(library)
+def _claims(library: Library, content: Content, policy: Policy) -> Iterator[Finding]:
+    there = architectures_of(content)
     if policy.expect:
         wanted = policy.expect
         missing = [arch for arch in wanted if not any(_same(arch, other) for other in there)]

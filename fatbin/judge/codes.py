@@ -38,7 +38,7 @@ CODES: dict[str, Code] = {
         Code("FB110", "specialised modules that are not for the GPU", "note"),
         Code("FB111", "a few modules without code for the GPU", "note"),
         Code("FB112", "another GPU is served by more modules", "note"),
-        Code("FB113", "LTO-IR and unnamed kinds are not judged", "note"),
+        Code("FB113", "LTO-IR and unnamed kinds are not judged", "warn"),
         # the driver and the process
         Code("FB201", "the driver is too old for the GPU", "fail"),
         Code("FB202", "the driver no longer supports the GPU", "fail"),

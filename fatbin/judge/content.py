@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fatbin.judge.loader import DEVICE_LINKED
+from fatbin._record import Record
 from fatbin.kinds import Place
 
 TYPE_CHECKING = False
@@ -10,60 +10,90 @@ if TYPE_CHECKING:
     from fatbin.arch import Architecture
     from fatbin.inventory import Library
 
+DEVICE_LINKED = 2
+"""Version of the wrapper of a module that came out of a device link."""
 
-def sass_named(library: Library) -> tuple[str, ...]:
+
+class Content(Record):
+    """What the entries of a library are, each combination once.
+
+    Attributes:
+        loaded: ``(kind, architecture, ISA version)`` of entries that are loaded.
+        relocatable: the same of entries that must be linked first.
+        device_linked: whether a module of the library came out of a device link.
+    """
+
+    loaded: tuple[tuple[str, Architecture | None, str], ...]
+    relocatable: tuple[tuple[str, Architecture | None, str], ...]
+    device_linked: bool
+
+
+def content_of(library: Library) -> Content:
+    """Look at every entry of a library once; architectures are compared by identity for speed."""
+    found: tuple[dict[object, tuple[str, Architecture | None, str]], ...] = ({}, {})
+    linked = False
+    for module in library.modules:
+        linked = linked or module.wrapper == DEVICE_LINKED
+        into = found[module.place is Place.RELOCATABLE]
+        for entry in module.entries:
+            key = (entry.kind, id(entry.arch), entry.isa_version)
+            if key not in into:
+                into[key] = (entry.kind, entry.arch, entry.isa_version)
+    loaded, relocatable = (tuple(dict.fromkeys(one.values())) for one in found)
+    return Content(loaded, relocatable, linked)
+
+
+def sass_named(content: Content) -> tuple[str, ...]:
     """Return the real architectures with SASS that is loaded, by number.
 
     Of a library with relocatable code only, that.
     """
-    return tuple(map(str, sorted(_architectures(library, "sass"))))
+    return tuple(map(str, sorted(_architectures(content, "sass"))))
 
 
-def ptx_named(library: Library) -> tuple[str, ...]:
+def ptx_named(content: Content) -> tuple[str, ...]:
     """Return the virtual architectures with PTX and the ISA versions that it has.
 
     ``compute_90 (8.2)``; of PTX for a device link only, ``compute_90 (8.2), relocatable``.
     """
-    loaded: dict[Architecture, set[tuple[int, ...]]] = {}
-    linked: dict[Architecture, set[tuple[int, ...]]] = {}
-    for entry in library.entries:
-        if entry.kind not in ("ptx", "relocatable-ptx") or entry.arch is None:
-            continue
-        into = linked if entry.place is Place.RELOCATABLE else loaded
-        version = tuple(int(part) for part in entry.isa_version.split(".") if part)
-        into.setdefault(entry.arch, set()).add(version)
+    loaded = _ptx(content.loaded)
     lines = [_line(arch, versions) for arch, versions in sorted(loaded.items())]
-    if is_device_linked(library) or not lines:
+    if content.device_linked or not lines:
         lines += [
             f"{_line(arch, versions)}, relocatable"
-            for arch, versions in sorted(linked.items())
+            for arch, versions in sorted(_ptx(content.relocatable).items())
             if arch not in loaded
         ]
     return tuple(lines)
 
 
-def architectures_of(library: Library) -> frozenset[Architecture]:
+def architectures_of(content: Content) -> frozenset[Architecture]:
     """Return what a library can be claimed to support: SASS and PTX that is loaded.
 
     Of a library with relocatable code only, that.
     """
-    return _architectures(library, "sass") | _architectures(library, "ptx")
+    return _architectures(content, "sass") | _architectures(content, "ptx")
 
 
-def is_device_linked(library: Library) -> bool:
-    """Tell whether a module of the library came out of a device link."""
-    return any(module.wrapper == DEVICE_LINKED for module in library.modules)
+def has_ptx(content: Content) -> bool:
+    """Tell whether there is PTX of any kind, also such that only a link can use."""
+    return bool(_ptx(content.loaded) or _ptx(content.relocatable))
 
 
-def _architectures(library: Library, kind: str) -> frozenset[Architecture]:
-    loaded = any(entry.place is not Place.RELOCATABLE for entry in library.entries)
-    return frozenset(
-        entry.arch
-        for entry in library.entries
-        if entry.kind == kind
-        and entry.arch is not None
-        and (entry.place is Place.RELOCATABLE) is not loaded
-    )
+def _architectures(content: Content, kind: str) -> frozenset[Architecture]:
+    rows = content.loaded or content.relocatable
+    return frozenset(arch for k, arch, _ in rows if k == kind and arch is not None)
+
+
+def _ptx(
+    rows: tuple[tuple[str, Architecture | None, str], ...],
+) -> dict[Architecture, set[tuple[int, ...]]]:
+    found: dict[Architecture, set[tuple[int, ...]]] = {}
+    for kind, arch, isa in rows:
+        if kind in ("ptx", "relocatable-ptx") and arch is not None:
+            version = tuple(int(part) for part in isa.split(".") if part)
+            found.setdefault(arch, set()).add(version)
+    return found
 
 
 def _line(arch: Architecture, versions: set[tuple[int, ...]]) -> str:

@@ -8,20 +8,23 @@ H200.
 from __future__ import annotations
 
 from collections import Counter
+from operator import itemgetter
 
 from fatbin._record import Record
 from fatbin.arch import ComputeCapability
-from fatbin.judge.loader import DEVICE_LINKED, NO_BINARY_FOR_GPU, NOT_FOUND, Choice, How, Loader
+from fatbin.inventory import Entry
+from fatbin.judge.content import DEVICE_LINKED, Content, content_of
+from fatbin.judge.loader import NO_BINARY_FOR_GPU, NOT_FOUND, Choice, How, Loader
 from fatbin.judge.serving import Certainty
 from fatbin.judge.verdict import Coverage
-from fatbin.kinds import Compression, Place
+from fatbin.kinds import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fatbin.arch import Architecture
-    from fatbin.inventory import Entry, Library, Module
+    from fatbin.inventory import Library, Module
     from fatbin.judge.driver import Driver
     from fatbin.judge.loader import Environment
 
@@ -53,6 +56,7 @@ class Sorted(Record):
         empty: number of modules without any kernel.
         unjudged: number of modules with nothing but LTO-IR or unnamed kinds.
         relocatable_only: whether ``judged`` are relocatable modules, since there are no others.
+        content: what the entries of the library are.
     """
 
     judged: tuple[Group, ...]
@@ -60,6 +64,7 @@ class Sorted(Record):
     empty: int
     unjudged: int
     relocatable_only: bool
+    content: Content
 
 
 class Answered(Record):
@@ -69,22 +74,33 @@ class Answered(Record):
         group: the modules.
         choice: for each of them.
         word: the field of :class:`fatbin.judge.verdict.Coverage` that counts them.
+        by_design: whether this answer is what the module was made for: PTX without any SASS, and
+            doubtful code in a module that would be specialised if the doubt came true.
     """
 
     group: Group
     choice: Choice
     word: str
+    by_design: bool = False
 
 
 def sort_modules(library: Library) -> Sorted:
     """Sort the modules of a library, once for all GPUs."""
+    content = content_of(library)
     pool = tuple(m for m in library.modules if m.place is Place.RELOCATABLE)
     loaded = [m for m in library.modules if m.place is not Place.RELOCATABLE]
     judged, empty, unjudged = _sort(loaded, linkable=bool(pool))
     if judged or not pool or empty:
-        return Sorted(judged, pool, empty, unjudged, relocatable_only=False)
+        return Sorted(judged, pool, empty, unjudged, relocatable_only=False, content=content)
     groups, none, others = _sort(pool, linkable=False)
-    return Sorted(groups, (), empty + none, unjudged + others, relocatable_only=bool(groups))
+    return Sorted(
+        groups,
+        (),
+        empty + none,
+        unjudged + others,
+        relocatable_only=bool(groups),
+        content=content,
+    )
 
 
 def _sort(modules: Iterable[Module], *, linkable: bool) -> tuple[tuple[Group, ...], int, int]:
@@ -107,27 +123,37 @@ def _sort(modules: Iterable[Module], *, linkable: bool) -> tuple[tuple[Group, ..
 
 
 def _signature(module: Module) -> tuple[object, ...]:
-    """Return everything of a module that the choice looks at."""
+    """Return everything of a module that the choice looks at.
+
+    Called for every module, so it takes the short way: fields are picked by position, and
+    architectures by identity, which are shared values (:func:`fatbin.arch.architecture`). Equal
+    ones that are not shared only make more groups.
+    """
     return (
         module.form,
         module.wrapper == DEVICE_LINKED,
-        tuple(
-            (
-                entry.kind,
-                entry.arch,
-                entry.isa_version,
-                entry.flags & 0x70,
-                entry.compression is Compression.ZSTD,
-                entry.fastpath_finalize,
-                entry.toolkit,
-                bool(entry.compat),
-                entry.relocatable,
-                entry.unresolved,
-                entry.image_arch,
-            )
-            for entry in module.entries
-        ),
+        tuple([(id(entry.arch), _LOOKED_AT(entry)) for entry in module.entries]),
     )
+
+
+_LOOKED_AT = itemgetter(
+    *(
+        Entry._fields.index(field)
+        for field in (
+            "kind",
+            "isa_version",
+            "flags",
+            "compression",
+            "compat",
+            "fastpath_finalize",
+            "toolkit",
+            "relocatable",
+            "unresolved",
+            "image_arch",
+        )
+    )
+)
+"""The fields of an entry that :mod:`fatbin.judge.loader` reads, beside its architecture."""
 
 
 def host_system(library: Library) -> str:
@@ -148,11 +174,18 @@ def loader_for(
 
 def answer_modules(sorted_modules: Sorted, loader: Loader) -> tuple[Answered, ...]:
     """Say for each group of modules what the driver does, and what kind of answer that is."""
-    return tuple(
-        Answered(group, choice, _word(group.module, choice, loader.device))
-        for group in sorted_modules.judged
-        for choice in (loader.choose(group.module),)
-    )
+    return tuple(_answered(group, loader) for group in sorted_modules.judged)
+
+
+def _answered(group: Group, loader: Loader) -> Answered:
+    module, device = group.module, loader.device
+    choice = loader.choose(module)
+    word = _word(module, choice, device)
+    if word == "jit":
+        by_design = not any(entry.kind == "sass" for entry in module.entries)
+    else:
+        by_design = word in ("likely", "unsure") and _gap(module.entries, device) == "specialised"
+    return Answered(group, choice, word, by_design)
 
 
 def count(answered: Iterable[Answered], sorted_modules: Sorted, best: int) -> Coverage:

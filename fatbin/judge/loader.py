@@ -12,6 +12,7 @@ from __future__ import annotations
 from enum import Enum
 
 from fatbin._record import Record
+from fatbin.judge.content import DEVICE_LINKED
 from fatbin.judge.driver import minimum_driver_for_isa
 from fatbin.judge.facts.architectures import row_of
 from fatbin.judge.facts.toolkits import TOOLKITS, ZSTD
@@ -392,9 +393,6 @@ class Loader:
     def _cuda(self) -> tuple[int, int] | None:
         return self.driver.cuda if self.driver else None
 
-
-DEVICE_LINKED = 2
-"""Version of the wrapper of a module that came out of a device link."""
 
 _CERTAINTY_RANK = {
     Certainty.NO: 0,

@@ -11,7 +11,7 @@ import re
 
 from fatbin._record import Record
 from fatbin.arch import Architecture
-from fatbin.errors import ArchitectureError, PolicyError
+from fatbin.errors import ArchitectureError, FatbinError, PolicyError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Ignore(Record):
         """Make a rule of its checked parts; arguments and errors as for :meth:`parse`."""
         if codes is None:
             codes = _codes()
-        if not re.fullmatch(_CODE, code) or (codes and code not in codes):
+        if not re.fullmatch(_CODE, code) or code not in codes:
             raise refused(key, "the code of a finding, such as FB101", code, near=codes)
         if glob is not None and not glob.strip():
             raise refused(key, "a glob behind the @", glob)
@@ -98,18 +98,19 @@ class Policy(Record):
     """What a check demands.
 
     Attributes:
-        ptx: what PTX that the driver must compile does: ``pass``, ``warn`` or ``fail``.
-        max_holes: the share of a library's modules that may have nothing for the GPU although
-            older GPUs are served; more is a WARN.
-        max_newer_only: the share of a library's modules that may have nothing but code for newer
-            GPUs; more is a WARN.
-        expect: exactly the architectures that a library may and must have: real ones (``9.0``,
-            ``sm_90a``) as SASS, virtual ones (``compute_90``, ``9.0+PTX`` for both) as PTX.
+        ptx: what it does when the driver must compile PTX: nothing, WARN or FAIL. A JIT link is at
+            least a WARN.
+        max_holes: of a library's modules, the share that may have nothing for a GPU although older
+            ones are served; more is a WARN.
+        max_newer_only: of a library's modules, the share that may have code for newer GPUs only;
+            more is a WARN.
+        expect: exactly the architectures that each library must have: real ones (``9.0``,
+            ``sm_90a``) as SASS, virtual ones (``compute_90``; ``9.0+PTX`` is both) as PTX.
         forbid: architectures that no library may have.
         ignore: findings that do not count, each with its reason.
         optional: globs of libraries whose FAIL counts as WARN.
         strict: whether WARN fails too.
-        skip_reason: why the outcome is to be overridden; empty when it is not.
+        skip_reason: why the exit code is to be 0 whatever comes of the check.
     """
 
     ptx: str = "warn"
@@ -276,18 +277,35 @@ def reason_of(value: object, key: str) -> str:
 
 
 def gpus_of(value: object, key: str) -> tuple[str, ...]:
-    """Read names of GPUs: text or a list; what the names mean is not looked at."""
-    found = tuple(text.strip() for text in _texts(value, key, "GPUs such as '9.0, L4'"))
-    if not found or not all(found):
-        raise refused(key, "GPUs such as '9.0, L4'", value)
-    return found
+    """Read names of GPUs that there are: text, or a list of such."""
+    from fatbin.judge.gpu import parse_gpus  # noqa: PLC0415 - a policy without GPUs needs none
+
+    what = "GPUs such as '9.0, RTX 5090'"
+    found = _texts(value, key, what)
+    if not found:
+        raise refused(key, what, value)
+    for number, text in enumerate(found):
+        _checked(parse_gpus, text, key if isinstance(value, str) else f"{key}[{number}]")
+    return tuple(found)
 
 
 def driver_of(value: object, key: str) -> str:
-    """Read the version of a driver; whether there is such a driver is not looked at."""
-    if not isinstance(value, str) or not value.strip():
-        raise refused(key, "a driver's version as text, such as '570.124'", value)
-    return value.strip()
+    """Read the version of a driver that there is."""
+    from fatbin.judge.driver import Driver  # noqa: PLC0415 - a policy without one needs none
+
+    if not isinstance(value, str):
+        hint = f'write "{value}"' if type(value) in {int, float} else ""
+        raise refused(key, "a driver's version as text, such as '570.124'", value, hint=hint)
+    _checked(Driver.parse, value, key)
+    return value
+
+
+def _checked(read: Callable[[str], object], text: str, key: str) -> None:
+    """Raise the error of another reader as one of the policy."""
+    try:
+        read(text)
+    except FatbinError as exc:
+        raise PolicyError(f"{key}: {exc.message}", key=key, hint=exc.hint) from exc
 
 
 def unknown_key(key: str, name: str, names: Iterable[str]) -> PolicyError:
@@ -311,13 +329,9 @@ def _texts(value: object, key: str, what: str) -> list[str]:
 
 
 def _codes() -> Collection[str]:
-    from importlib import import_module  # noqa: PLC0415 - a policy without rules needs none
+    from fatbin.judge.codes import CODES  # noqa: PLC0415 - a policy without rules needs none
 
-    try:
-        codes: Collection[str] = import_module("fatbin.judge.codes").CODES
-    except ModuleNotFoundError:
-        return ()
-    return codes
+    return CODES
 
 
 class Key(Record):
@@ -337,19 +351,14 @@ class Key(Record):
 
 
 KEYS = {
-    "gpus": Key("gpus", gpus_of, '`["9.0", "L4"]` or `"9.0, L4"`', "--gpu"),
-    "driver": Key("driver", driver_of, '`"570.124"`', "--driver"),
+    "gpus": Key("gpus", gpus_of, '`["9.0", "RTX 5090"]` or `"9.0, RTX 5090"`', "--gpu"),
+    "driver": Key("driver", driver_of, '`"570.124"` or `"CUDA 12.8"`', "--driver"),
     "ptx": Key("ptx", ptx_of, '`"pass"`, `"warn"` or `"fail"`', "--ptx"),
     "max-holes": Key("max_holes", share_of, '`0.02` or `"2%"`', "--max-holes"),
     "max-newer-only": Key("max_newer_only", share_of, '`0.1` or `"10%"`', "--max-newer-only"),
-    "expect": Key("expect", architectures_of, '`"8.0 9.0 12.0+PTX"` or a list', "--expect"),
-    "forbid": Key("forbid", architectures_of, '`"5.0 6.0"` or a list', "--forbid"),
-    "ignore": Key(
-        "ignore",
-        ignores_of,
-        '`[{code = "FB106", path = "*/libx.so", reason = "..."}]` or `["FB106@*/libx.so: ..."]`',
-        "--ignore",
-    ),
+    "expect": Key("expect", architectures_of, '`"8.0 9.0a 12.0+PTX"`, or a list', "--expect"),
+    "forbid": Key("forbid", architectures_of, '`"5.0 6.0"`, or a list', "--forbid"),
+    "ignore": Key("ignore", ignores_of, "a list of [rules](#ignore)", "--ignore"),
     "optional": Key("optional", globs_of, '`["*/libx.so"]`', "--optional"),
     "strict": Key("strict", flag_of, "`true` or `false`", "--strict"),
     "skip": Key("skip_reason", reason_of, '`"why"`', "--skip"),

@@ -30,8 +30,8 @@ class PolicyFile(Record):
 
     Attributes:
         policy: what a check demands.
-        gpus: the GPUs to check for; empty when the file names none.
-        driver: the oldest driver that they have; empty when the file names none.
+        gpus: GPUs to check for; each gets its answer.
+        driver: the oldest driver that they have.
         path: of the file, as given.
     """
 
@@ -62,7 +62,9 @@ def read_policy(path: str | os.PathLike[str]) -> PolicyFile:
         values = _values(table)
     except PolicyError as exc:
         exc.location = name
-        exc.line = _line(data.decode(), (*under, *_steps(exc.key)))
+        # A key of the file may look like a path of ours.
+        own = isinstance(table, dict) and exc.key in table
+        exc.line = _line(data.decode(), (*under, *((exc.key,) if own else _steps(exc.key))))
         raise
     gpus, driver = values.pop("gpus", ()), values.pop("driver", "")
     return PolicyFile(Policy(**values), gpus, driver, name)
@@ -98,7 +100,8 @@ def _bytes(path: str) -> bytes:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as exc:
-        raise SourceError(f"cannot be read: {exc.strerror or exc}", location=path) from exc
+        reason = exc.strerror or str(exc)
+        raise SourceError(f"cannot be read: {reason}", location=path or repr(path)) from exc
     except ValueError as exc:  # a NUL in the path
         raise SourceError(f"cannot be read: {exc}", location=path) from exc
     if len(data) > MOST_BYTES:
@@ -130,6 +133,8 @@ def _parsed(data: bytes, path: str) -> dict[str, Any]:
         place = re.search(r" \(at line (\d+), (column \d+)\)", said)
         text = said.replace(place[0], f" at {place[2]}") if place else said
         line = int(place[1]) if place else 0
+        if said.endswith("(at end of document)"):
+            line = len(data.splitlines()) or 1
         raise PolicyError(f"expected TOML, found: {text}", line=line, location=path) from exc
 
 
@@ -157,36 +162,36 @@ def _values(table: object) -> dict[str, Any]:
 
 def _steps(key: str) -> tuple[str | int, ...]:
     """Return the steps of a key: ``ignore[2].code`` gives ignore, 2 and code."""
-    if key == _TABLE:
-        return ()
-    if not re.fullmatch(r"[\w-]+(\[\d+\])?(\.\w+)?", key):
-        return (key,)
-    return tuple(
-        int(s) if s.isdigit() else s for s in re.findall(r"\[(?=\d)|[\w-]+", key) if s != "["
-    )
+    match = re.fullmatch(r"(?s)([a-z-]+)\[(\d+)\](?:\.(.+))?", key)
+    if match is None or match[1] not in KEYS:
+        return () if key == _TABLE else (key,)
+    return (match[1], int(match[2])) + ((match[3],) if match[3] else ())
 
 
 def _line(text: str, steps: tuple[str | int, ...]) -> int:
-    """Return the line on which the statement for a key begins, or 0.
+    """Return the line on which the statement for a key, or an item of a list, begins; or 0.
 
-    The parser does not tell lines. But a statement begins behind the longest part of the file that
-    parses and does not have its key yet.
+    The parser does not tell lines. But what has a key begins behind the longest part of the file
+    that parses and does not have the key yet. A list may be closed to make it parse.
     """
     lines = text.split("\n")
-    first = next((n for n, line in enumerate(lines) if re.match(r"\s*\[.*fatbin", line)), 0)
-    if steps[0] != "tool":
-        first = 0
+    first = 0
+    if steps[0] == "tool":
+        headers = (n for n, line in enumerate(lines) if re.match(r"\s*\[\[?\s*tool\b", line))
+        first = next((n for n in headers if "fatbin" in lines[n]), 0)
     if len(lines) - first > _MOST_LINES:
         return 0
     begins = first
     for number in range(first, len(lines) + 1):
-        try:
-            found = _has(_loads("\n".join(lines[first:number])), steps)
-        except (ValueError, RecursionError):
-            continue
-        if found:
-            return _within(lines, begins, number, steps) + 1
-        begins = number
+        part = "\n".join(lines[first:number])
+        for closed in (part, part + "\n]"):
+            try:
+                found = _has(_loads(closed), steps)
+            except (ValueError, RecursionError):
+                continue
+            if found:
+                return begins + 1
+            begins = number
     return 0
 
 
@@ -197,12 +202,3 @@ def _has(value: object, steps: tuple[str | int, ...]) -> bool:
         except (LookupError, TypeError):
             return False
     return True
-
-
-def _within(lines: list[str], begins: int, ends: int, steps: tuple[str | int, ...]) -> int:
-    """Return the line of an item of a list that takes several lines, when each has one line."""
-    numbers = [step for step in steps if isinstance(step, int)]
-    if not numbers:
-        return begins
-    items = [n for n in range(begins + 1, ends) if re.match(r"\s*[\"'{\d]", lines[n])]
-    return items[numbers[0]] if numbers[0] < len(items) else begins

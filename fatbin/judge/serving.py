@@ -71,7 +71,8 @@ def ptx_serves(code: Architecture, device: ComputeCapability) -> Serving:
 
     Source: ``ptxas --help`` of CUDA 13, tried for all pairs; the CUDA C++ Programming Guide.
     """
-    number, sm = code.number, device.sm
+    number = code.number
+    sm = _THOR if device.sm == _RENAMED else device.sm  # 10.1 is what 11.0 was called before
     if code.variant == "a":
         same = number == sm or (number == _RENAMED and sm == _THOR)
         return _answer(same, "ptx.arch-specific")

@@ -1,1 +1,1 @@
-"""Inventories as documents for people; no judgement is made here."""
+"""Inventories and verdicts as documents; no judgement is made here."""

@@ -15,11 +15,15 @@ if TYPE_CHECKING:
         def heading(self, text: str) -> None:
             """Write the name of what follows."""
 
-        def line(self, text: str) -> None:
-            """Write one line."""
+        def line(self, text: str, tone: str = "") -> None:
+            """Write one line; a tone is a word of :data:`TONES`, or nothing."""
 
         def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
             """Write a table; a column whose name begins with ``>`` is right-aligned."""
+
+
+TONES = {"PASS": "green", "WARN": "yellow", "FAIL": "bold red", "NOTHING": "magenta"}
+"""Words that stand out on a terminal, as a cell of a table or as the tone of a line."""
 
 
 def writer(stream: TextIO) -> Writer:
@@ -47,7 +51,7 @@ class PlainWriter:
         """Write the name of what follows."""
         self.line(text)
 
-    def line(self, text: str) -> None:
+    def line(self, text: str, tone: str = "") -> None:  # noqa: ARG002 - for terminals
         """Write one line."""
         self._stream.write(printable(text) + "\n")
 
@@ -82,9 +86,9 @@ class RichWriter:
         """Write the name of what follows, in bold."""
         self._console.print(printable(text), style="bold", markup=False)
 
-    def line(self, text: str) -> None:
-        """Write one line."""
-        self._console.print(printable(text), markup=False)
+    def line(self, text: str, tone: str = "") -> None:
+        """Write one line in the colour of its tone."""
+        self._console.print(printable(text), style=TONES.get(tone), markup=False)
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Write a table; architectures stand out."""
@@ -101,7 +105,7 @@ class RichWriter:
                 overflow="fold",
             )
         for row in rows:
-            table.add_row(*(Text(printable(cell)) for cell in row))
+            table.add_row(*(Text(printable(cell), style=TONES.get(cell, "")) for cell in row))
         self._console.print(table)
 
 

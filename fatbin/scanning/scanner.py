@@ -178,9 +178,8 @@ def open_parts(
         if packages and not holds_image(view, kind, limits):
             yield (part for part, _ in _package_parts(view, kind, Options(limits), report))
             return
-        msg = "expected a single file, found a package or image"
-        hint = "list and inspect read packages and images; unpack it for this"
-        raise UnknownFormatError(msg, location=view.name, hint=hint)
+        msg = "expected a single file, found a package: unpack it for this"
+        raise UnknownFormatError(msg, location=view.name)
 
 
 def _kinds(view: View) -> tuple[str, str]:

@@ -21,6 +21,10 @@ def make(cls: type[fatbin.FatbinError]) -> fatbin.FatbinError:
         extra = {"limit": "entries", "allowed": 1, "actual": 2, "offset": 64}
     elif issubclass(cls, errors.MissingDependencyError):
         extra = {"requirement": "lief"}
+    elif issubclass(cls, errors.CheckFailed):
+        extra = {"outcome": "FAIL"}
+    elif issubclass(cls, errors.PolicyError):
+        extra = {"key": "ptx", "line": 3}
     elif issubclass(cls, errors.FormatError):
         extra = {"offset": 0x40, "field": "size", "expected": "1", "found": "2"}
     return cls("what happened", location="a.so", **extra)  # type: ignore[arg-type]
@@ -54,6 +58,8 @@ def test_texts_name_place_offset_and_facts() -> None:
     assert str(make(fatbin.FormatError)) == "a.so+0x40: what happened"
     assert str(fatbin.FatbinError("x")) == "x"
     assert str(make(fatbin.SourceError)) == "a.so: what happened"
+    assert str(make(fatbin.PolicyError)) == "a.so:3: what happened"
+    assert str(fatbin.PolicyError("x", line=3)) == "x"
     assert "pip install lief" in make(fatbin.MissingDependencyError).hint
     with pytest.raises(fatbin.FatbinError, match="x"):
         errors.raise_error(fatbin.FatbinError("x"))

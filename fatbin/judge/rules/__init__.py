@@ -28,6 +28,5 @@ RULES: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     code.uncertain,
     code.relocatable_only,
     code.specialised,
-    code.unjudged,
 )
 """In the order of a reader's interest; each looks at the case alone."""

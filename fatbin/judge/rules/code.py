@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fatbin.judge.case import (
     Case,
+    are,
     cuda_of,
     fact,
     facts,
+    in_order,
     listed,
     name_of,
     percent,
@@ -24,6 +26,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_LONG_LINK = 1_000_000
+"""Bytes of stored PTX from which on a link by the driver is taken for a hang; 46 MB took more than
+580 seconds, and a small program a moment."""
 _BY_POLICY = {"pass": Severity.NOTE, "warn": Severity.WARN, "fail": Severity.FAIL}
 
 
@@ -35,20 +40,25 @@ def nothing_serves(case: Case) -> Iterator[Finding]:
         return
     environment = case.loader.environment
     because = [*samples(case, answers), fact("library.per-module")]
-    forced = " although CUDA_FORCE_PTX_JIT=1 is set" if environment.force_ptx_jit else ""
+    forced = " that CUDA_FORCE_PTX_JIT=1 could use" if environment.force_ptx_jit else ""
+    linked = any(is_link_failure(answer.choice) for answer in answers)
+    error = "500, named symbol not found" if linked else "209, no kernel image"
     yield finding(
         case,
         "FB101",
         Severity.FAIL,
-        f"{case.called} has no code for {case.gpu}: {plural(missing, 'module')}, "
-        f"SASS {listed(sass_named(case.library))}; {_ptx_word(case)}{forced}",
+        f"{case.called} has no code for {case.gpu}{forced} (error {error}): "
+        f"{plural(missing, 'module')} with SASS {listed(sass_named(case.modules.content))}, "
+        f"{_ptx_word(case)}",
         action=remedy(case),
         because=tuple(dict.fromkeys(because)),
     )
 
 
 def device_linked(case: Case) -> Iterator[Finding]:
-    """FB102: device-linked modules without a linked image, and without PTX to link."""
+    """FB102: device-linked modules without code in a library that otherwise serves the GPU."""
+    if not case.coverage.serving:
+        return
     answers = [
         answer
         for answer in case.answered
@@ -109,7 +119,7 @@ def gaps(case: Case) -> Iterator[Finding]:
 
 
 def compiled(case: Case) -> Iterator[Finding]:
-    """FB105: modules that the driver compiles from PTX."""
+    """FB105: modules that the driver compiles from PTX; a note where they are minor."""
     answers = [*case.having("jit")]
     number = case.coverage.jit
     if not number:
@@ -118,13 +128,17 @@ def compiled(case: Case) -> Iterator[Finding]:
     isas = {answer.group.module.entries[answer.choice.entry].isa_version for answer in answers}
     needs = f", needs driver {driver} or later" if driver else ""
     version = f" (ISA {listed(sorted(isas - {''}))})" if isas - {""} else ""
-    archs = {str(answer.group.module.entries[answer.choice.entry].arch) for answer in answers}
+    archs = {answer.group.module.entries[answer.choice.entry].arch for answer in answers}
+    severity = _BY_POLICY[case.policy.ptx]
+    if severity is Severity.WARN and case.is_minor(answers):
+        severity = Severity.NOTE
     yield finding(
         case,
         "FB105",
-        _BY_POLICY[case.policy.ptx],
-        f"{case.called}: {number:,} of {plural(case.coverage.modules, 'module')} run on "
-        f"{case.gpu} by compiling PTX for {listed(sorted(archs))}{version} at first use{needs}",
+        severity,
+        f"{case.called}: {number:,} of {plural(case.coverage.modules, 'module')} "
+        f"{'runs' if number == 1 else 'run'} on {case.gpu} by compiling PTX for "
+        f"{listed(in_order(archs))}{version} at first use{needs}",
         action=f"build SASS for {native(case.gpu.cc)} to load at once",
         because=samples(case, answers, chosen=True),
     )
@@ -137,18 +151,19 @@ def linked_by_driver(case: Case) -> Iterator[Finding]:
         return
     parts = case.loader.linked_entries
     ptx = [entry for entry in parts if entry.kind != "sass"]
-    megabytes = sum(entry.stored_size for entry in ptx) / 1e6
+    size = sum(entry.stored_size for entry in ptx)
+    delay = "looks like a hang for minutes" if size >= _LONG_LINK else "delays the first start"
     driver = max(answer.choice.driver for answer in answers)
     needs = f"; needs driver {driver} or later" if driver else ""
-    archs = sorted({str(entry.arch) for entry in ptx})
+    archs = in_order({entry.arch for entry in ptx})
     severity = Severity.FAIL if case.policy.ptx == "fail" else Severity.WARN
     yield finding(
         case,
         "FB106",
         severity,
         f"{case.called} runs on {case.gpu} by JIT LINK only: the driver compiles and links "
-        f"{plural(len(parts), 'module')}, {megabytes:.1f} MB of PTX for {listed(archs)}; "
-        f"looks like a hang for minutes{needs}",
+        f"{plural(len(parts), 'module')}, {size / 1e6:.1f} MB of PTX for {listed(archs)}; "
+        f"{delay}{needs}",
         action=remedy(case),
         because=(
             *samples(case, answers),
@@ -161,8 +176,8 @@ def linked_by_driver(case: Case) -> Iterator[Finding]:
 def uncertain(case: Case) -> Iterator[Finding]:
     """FB107, FB108: code that probably runs, or of which nobody can be sure."""
     for code, word, said in (
-        ("FB107", "likely", "are likely to run, but no one promises it"),
-        ("FB108", "unsure", "may or may not run: reports and tools differ"),
+        ("FB107", "likely", "likely to run, but nobody promises it"),
+        ("FB108", "unsure", "not sure to run: reports and tools differ"),
     ):
         answers = [*case.having(word)]
         number = sum(answer.group.size for answer in answers)
@@ -173,9 +188,10 @@ def uncertain(case: Case) -> Iterator[Finding]:
         yield finding(
             case,
             code,
-            Severity.WARN,
-            f"{case.called}: {number:,} of {plural(case.coverage.modules, 'module')} on "
-            f"{case.gpu} {said}" + (f" ({why})" if why else ""),
+            Severity.NOTE if case.is_minor(answers) else Severity.WARN,
+            f"{case.called} on {case.gpu}: {number:,} of "
+            f"{plural(case.coverage.modules, 'module')} {are(number)} {said}"
+            + (f" ({why})" if why else ""),
             action=f"build SASS for {native(case.gpu.cc)}, or try it on that GPU",
             because=because,
         )
@@ -201,17 +217,17 @@ def specialised(case: Case) -> Iterator[Finding]:
         return
     if coverage.specialised:
         archs = {
-            str(entry.arch)
+            entry.arch
             for answer in case.having("specialised")
             for entry in answer.group.module.entries
-            if entry.arch is not None
         }
         yield finding(
             case,
             "FB110",
             Severity.NOTE,
-            f"{case.called}: {coverage.specialised:,} of {plural(coverage.modules, 'module')} are "
-            f"specialised ({listed(sorted(archs))}) and not for {case.gpu}",
+            f"{case.called}: {coverage.specialised:,} of {plural(coverage.modules, 'module')} "
+            f"{are(coverage.specialised)} specialised ({listed(in_order(archs))}) and not for "
+            f"{case.gpu}",
             because=(*samples(case, case.having("specialised")), fact("library.specialised")),
         )
     if coverage.serving < coverage.best:
@@ -223,19 +239,6 @@ def specialised(case: Case) -> Iterator[Finding]:
             f"by most has {coverage.best:,}",
             because=(fact("library.specialised"),),
         )
-
-
-def unjudged(case: Case) -> Iterator[Finding]:
-    """FB113: LTO-IR and kinds without a name, which the library links or loads by itself."""
-    if case.coverage.unjudged:
-        yield finding(
-            case,
-            "FB113",
-            Severity.NOTE,
-            f"{case.called}: {plural(case.coverage.unjudged, 'module')} with LTO-IR or unnamed "
-            "kinds only, which the driver does not load; the library links them itself",
-            because=(fact("container.ltoir"),),
-        )._replace(gpu="")
 
 
 def known_faults(case: Case) -> Iterator[Finding]:
@@ -255,5 +258,5 @@ def known_faults(case: Case) -> Iterator[Finding]:
 
 
 def _ptx_word(case: Case) -> str:
-    named = ptx_named(case.library)
-    return f"PTX {listed(named)}, which it cannot use" if named else "no PTX"
+    named = ptx_named(case.modules.content)
+    return f"PTX {listed(named)} that does not fit" if named else "no PTX"

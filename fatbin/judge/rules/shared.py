@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fatbin.judge.case import Case, entries, facts, name_of
+from fatbin.judge.content import has_ptx
 from fatbin.judge.facts.architectures import row_of
 from fatbin.judge.facts.nccl import first_build_with
 from fatbin.judge.serving import ptx_serves, sass_serves
@@ -28,7 +29,7 @@ def remedy(case: Case) -> str:
             words.append(f"use {build}")
     if not words:
         words.append(f"build SASS for {native(case.gpu.cc)}")
-    if not _any_ptx(case):
+    if not has_ptx(case.modules.content):
         words.append("no PTX: a newer driver will not help")
     return "; ".join(words)
 
@@ -40,10 +41,6 @@ def native(cc: ComputeCapability) -> str:
         return f"sm_{cc.sm}"
     until = f" to {row.last_toolkit}" if row.last_toolkit else " or later"
     return f"sm_{cc.sm} (CUDA {row.first_toolkit}{until})"
-
-
-def _any_ptx(case: Case) -> bool:
-    return any(entry.kind in ("ptx", "relocatable-ptx") for entry in case.library.entries)
 
 
 def samples(

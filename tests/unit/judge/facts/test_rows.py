@@ -13,6 +13,7 @@ from fatbin.judge.facts.gpus import GPUS, gpus_of
 from fatbin.judge.facts.known_bad import KNOWN_BAD, version_numbers
 from fatbin.judge.facts.nccl import BUILDS
 from fatbin.judge.facts.sources import SOURCES
+from fatbin.judge.facts.statements import STATEMENTS
 from fatbin.judge.facts.toolkits import ERRORS, FLOORS, TOOLKITS, ZSTD, ToolkitRow
 
 ROWS: tuple[Any, ...] = (*ARCHITECTURES, *GPUS, *KNOWN_BAD, *BUILDS, *TOOLKITS, *FLOORS, ZSTD)
@@ -23,8 +24,9 @@ def test_every_row_has_known_sources() -> None:
     assert [row for row in ROWS if not row.sources or set(row.sources) - set(SOURCES)] == []
 
 
-def test_every_source_but_that_of_the_error_codes_is_used() -> None:
-    assert set(SOURCES) - {source for row in ROWS for source in row.sources} == {"cuda.h"}
+def test_every_source_is_used() -> None:
+    rows = (*ROWS, *STATEMENTS.values())
+    assert set(SOURCES) == {source for row in rows for source in row.sources}
 
 
 def test_names_stand_once() -> None:

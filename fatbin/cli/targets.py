@@ -1,0 +1,86 @@
+"""What ``check`` judges: files to scan, and inventories that were saved earlier."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+
+from fatbin.errors import InventoryError, SourceError
+from fatbin.inventory import Inventory
+
+STDIN = "-"
+_HEAD_BYTES = 64
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_target(path: str, *, verify: bool) -> Inventory:
+    """Return the inventory of a file, or the one that a document holds.
+
+    Args:
+        path: of a file with device code, or of an inventory as JSON; ``-`` for an inventory on
+            standard input.
+        verify: inflate every payload of a scanned file.
+
+    Raises:
+        FatbinError: the target cannot be read, or is neither.
+    """
+    if path == STDIN:
+        return _document(_standard_input(), "standard input")
+    data = _saved(path)
+    if data is not None:
+        return _document(data, path)
+    from fatbin.scanning.targets import scan  # noqa: PLC0415 - documents need no scanner
+
+    return scan(path, linkage=True, kernels=True, verify=verify)
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        msg = "expected an inventory, found a closed standard input"
+        raise SourceError(msg, location=STDIN)
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as exc:
+        raise SourceError(f"cannot be read: {exc.strerror or exc}", location=STDIN) from exc
+
+
+def _saved(path: str) -> bytes | None:
+    """Return the bytes of a JSON document or of a pipe; None for other files, and missing ones."""
+    try:
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
+            return None
+        with open(path, "rb") as file:
+            head = file.read(_HEAD_BYTES)
+            if stat.S_ISREG(mode) and head.removeprefix(_BOM).lstrip()[:1] != b"{":
+                return None
+            return head + file.read()
+    except (OSError, ValueError):
+        return None  # the scanner says what is wrong
+
+
+def _document(data: bytes, name: str) -> Inventory:
+    """Build an inventory of a document; others of fatbin's documents are no inventories."""
+    import json  # noqa: PLC0415 - only documents need it
+
+    try:
+        found = json.loads(data.removeprefix(_BOM))
+    except (ValueError, RecursionError) as exc:
+        text = " ".join(str(exc).split())
+        msg = f"expected an inventory as JSON, found: {text}"
+        raise InventoryError(msg, location=name) from exc
+    if not isinstance(found, dict) or "libraries" not in found or "targets" not in found:
+        msg = "expected an inventory with targets and libraries, found another document"
+        raise InventoryError(msg, location=name, hint=_HINT)
+    if "outcome" in found:
+        msg = "expected an inventory, found a verdict"
+        raise InventoryError(msg, location=name, hint=_HINT)
+    try:
+        return Inventory.from_dict(found)
+    except InventoryError as exc:
+        exc.location = name
+        raise
+
+
+_HINT = "fatbin inspect --format json FILE writes an inventory"

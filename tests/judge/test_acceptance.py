@@ -1,0 +1,403 @@
+"""What users ask of real libraries, on inventories of the same shape; the files: ``tests/real``."""
+
+from __future__ import annotations
+
+import pytest
+from made import inventory, library, module
+
+import fatbin
+from fatbin.inventory import Inventory, Library
+from fatbin.judge.check import check
+from fatbin.judge.policy import Ignore, Policy
+from fatbin.judge.verdict import Finding, Severity, Verdict
+
+SIX = ("sm_50", "sm_60", "sm_61", "sm_70", "sm_80", "sm_90")
+SEVEN = ("sm_60", "sm_61", "sm_70", "sm_80", "sm_90", "sm_100", "sm_120")
+OLD_NCCL = library(
+    module(*SIX, wrapper=2),
+    *[module(*SIX, "compute_90 8.2", place="relocatable") for _ in range(127)],
+    name="libnccl.so.2",
+    version="2.26.2+cuda12.2",
+    cuda_runtime="static",
+)
+NCCL_12_9 = library(
+    *[module(*SEVEN, "compute_120 8.8", wrapper=2, toolkit="12.9") for _ in range(17)],
+    module(*SEVEN, wrapper=2, toolkit="12.9"),
+    *[module("sm_100f", wrapper=2, toolkit="12.9") for _ in range(6)],
+    name="libnccl.so.2",
+    version="2.29.7+cuda12.9",
+    cuda_runtime="static",
+)
+EIGHT = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_107", "sm_110", "sm_120")
+NCCL_13_4 = library(
+    *[module(*EIGHT, "compute_120 9.4", wrapper=2, toolkit="13.4") for _ in range(54)],
+    *[module(*EIGHT, wrapper=2, toolkit="13.4") for _ in range(2)],
+    *[module("sm_100f", wrapper=2, toolkit="13.4") for _ in range(20)],
+    name="libnccl.so.2",
+    version="2.32.3+cuda13.4",
+    cuda_runtime="static",
+)
+FAISS = library(*[module("sm_70", "sm_80") for _ in range(182)], name="libfaiss.so")
+CTRANSLATE = library(
+    *[
+        module("sm_53", "sm_60", "sm_61", "sm_70", "sm_75", "sm_80", "sm_86", "compute_86 8.7")
+        for _ in range(34)
+    ],
+    name="libctranslate2.so.4",
+)
+BITSANDBYTES = library(
+    module("sm_75", "sm_80", "sm_90", wrapper=2),
+    *[module("sm_75", "sm_80", "sm_90", "compute_90 8.5", place="relocatable") for _ in range(2)],
+    name="libbitsandbytes_cuda126.so",
+)
+LINALG = library(*[module("sm_80", "sm_86", "sm_90", "sm_100", "sm_120") for _ in range(99)])
+
+
+def outcome(lib: Library, gpu: str, driver: str | None = None) -> str:
+    return str(check(inventory(lib), gpus=gpu, driver=driver).outcome)
+
+
+def finding(verdict: Verdict, code: str) -> Finding:
+    found = [f for f in verdict.findings if f.code == code]
+    assert len(found) == 1, [f.code for f in verdict.findings]
+    return found[0]
+
+
+def codes(verdict: Verdict) -> set[str]:
+    return {f.code for f in verdict.findings if f.severity is not Severity.NOTE}
+
+
+# 1: NCCL 2.26.2, built by CUDA 12.2
+
+
+@pytest.mark.parametrize(
+    "gpu", ["9.0", "8.0", "8.6", "8.9", "7.0", "7.5", "6.0", "6.1", "5.0", "5.2"]
+)
+def test_old_nccl_passes_where_its_sass_runs(gpu: str) -> None:
+    assert outcome(OLD_NCCL, gpu) == "PASS"
+
+
+@pytest.mark.parametrize("gpu", ["10.0", "10.3"])
+def test_old_nccl_on_blackwell_is_a_jit_link(gpu: str) -> None:
+    verdict = check(inventory(OLD_NCCL), gpus=gpu)
+    assert verdict.outcome.value == "WARN"
+    assert codes(verdict) == {"FB106"}
+    said = finding(verdict, "FB106").message
+    assert "JIT LINK" in said
+    assert "127 modules" in said
+    assert "looks like a hang for minutes" in said
+    assert "driver 535 or later" in said
+
+
+@pytest.mark.parametrize("gpu", ["RTX 5090", "12.0", "12.1"])
+def test_old_nccl_is_known_to_fail_on_rtx_50(gpu: str) -> None:
+    verdict = check(inventory(OLD_NCCL), gpus=gpu)
+    assert verdict.outcome.value == "FAIL"
+    assert codes(verdict) == {"FB301", "FB106"}
+    bad = finding(verdict, "FB301")
+    assert "700" in bad.message
+    assert "512 KiB" in bad.message
+    assert "2.26.2+cuda12.2" in bad.message
+    assert "CUDA 12.8 or later" in bad.action
+
+
+def test_old_nccl_elsewhere() -> None:
+    assert outcome(OLD_NCCL, "8.7") == "WARN"
+    assert codes(check(inventory(OLD_NCCL), gpus="8.7")) == {"FB107"}
+    verdict = check(inventory(OLD_NCCL), gpus="3.5")
+    assert verdict.outcome.value == "FAIL"
+    assert "500, named symbol not found" in finding(verdict, "FB101").message
+
+
+# 2: NCCL 2.29.7, built by CUDA 12.9
+
+
+@pytest.mark.parametrize(
+    ("gpu", "wanted"),
+    [
+        ("12.0", "PASS"), ("10.0", "PASS"), ("9.0", "PASS"), ("8.6", "PASS"), ("7.5", "PASS"),
+        ("10.3", "WARN"), ("12.1", "WARN"), ("5.0", "FAIL"),
+    ],
+)  # fmt: skip
+def test_nccl_of_cuda_12_9(gpu: str, wanted: str) -> None:
+    assert outcome(NCCL_12_9, gpu) == wanted
+
+
+def test_doubt_is_told_beside_what_runs_anyway() -> None:
+    """On 12.1 the cubins without a mask are in doubt, and PTX serves where there is any."""
+    verdict = check(inventory(NCCL_12_9), gpus="GB10")
+    assert codes(verdict) == {"FB105", "FB108"}
+    assert "17 of 24" in finding(verdict, "FB105").message
+    assert "1 of 24" in finding(verdict, "FB108").message
+    uncertain = [e for e in finding(verdict, "FB108").because if not e.certain]
+    assert uncertain
+    assert all(e.source for e in uncertain)
+
+
+# 3: NCCL 2.32.3, built by CUDA 13.4
+
+
+def test_nccl_of_cuda_13_4() -> None:
+    verdict = check(inventory(NCCL_13_4), gpus="9.0")
+    assert verdict.outcome.value == "PASS"
+    assert "20 of 76 modules are specialised (sm_100f)" in finding(verdict, "FB110").message
+    assert outcome(NCCL_13_4, "7.0") == "FAIL"
+    assert outcome(NCCL_13_4, "10.7") == "PASS"
+
+
+# 4: faiss: two architectures, no PTX
+
+
+@pytest.mark.parametrize("gpu", ["6.1", "9.0", "10.0", "12.0"])
+def test_no_ptx_says_that_a_driver_does_not_help(gpu: str) -> None:
+    verdict = check(inventory(FAISS), gpus=gpu)
+    assert verdict.outcome.value == "FAIL"
+    assert "no PTX: a newer driver will not help" in finding(verdict, "FB101").action
+    assert "182 modules" in finding(verdict, "FB101").message
+
+
+@pytest.mark.parametrize("gpu", ["7.0", "7.5", "8.0", "8.6", "8.9"])
+def test_minor_versions_upwards(gpu: str) -> None:
+    assert outcome(FAISS, gpu) == "PASS"
+
+
+# 5: ctranslate2: PTX for one architecture in every module
+
+
+def test_ptx_needs_a_driver() -> None:
+    assert outcome(CTRANSLATE, "8.9") == "PASS"
+    for gpu in ("9.0", "10.0", "12.0"):
+        assert outcome(CTRANSLATE, gpu, "570.124") == "WARN"
+        verdict = check(inventory(CTRANSLATE), gpus=gpu)
+        assert "needs driver 570 or later" in finding(verdict, "FB105").message
+        assert verdict.libraries[0].answers[0].required_driver == 570
+    verdict = check(inventory(CTRANSLATE), gpus="9.0", driver="550")
+    assert verdict.outcome.value == "FAIL"
+    assert codes(verdict) == {"FB204"}
+    assert "222" in finding(verdict, "FB204").message
+    assert "branch 570 or later" in finding(verdict, "FB204").action
+
+
+# 6: bitsandbytes: PTX in __nv_relfatbin only
+
+
+def test_a_jit_link_is_no_failure() -> None:
+    assert outcome(BITSANDBYTES, "9.0") == "PASS"
+    assert outcome(BITSANDBYTES, "8.7") == "WARN"
+    verdict = check(inventory(BITSANDBYTES), gpus="12.1")
+    assert verdict.outcome.value == "WARN"
+    assert "compute_90" in finding(verdict, "FB106").message
+
+
+def test_orin_with_an_old_driver_takes_no_discrete_code() -> None:
+    assert outcome(BITSANDBYTES, "8.7", "CUDA 12.6") == "FAIL"
+    assert outcome(BITSANDBYTES, "8.7", "CUDA 13.2") == "WARN"
+
+
+# 7: several libraries, two GPUs
+
+
+def test_only_what_fails_is_named() -> None:
+    old = library(module("sm_80", "sm_86", "sm_89"), name="awq_v2_ext.pyd")
+    wide = library(module("sm_75", "sm_80", "sm_89"), name="awq_ext.pyd")
+    verdict = check(inventory(old, wide), gpus="8.9,7.5")
+    assert verdict.outcome.value == "FAIL"
+    failed = [f for f in verdict.findings if f.severity is Severity.FAIL]
+    assert [(f.location, f.gpu) for f in failed] == [("/lib/awq_v2_ext.pyd", "7.5")]
+    assert [str(lib.outcome) for lib in verdict.libraries] == ["FAIL", "PASS"]
+    both = check(inventory(old, wide), gpus="12.0")
+    assert [str(lib.outcome) for lib in both.libraries] == ["FAIL", "FAIL"]
+
+
+# 10: nothing to judge
+
+
+def test_no_device_code_is_no_pass() -> None:
+    empty = library(name="libplain.so")
+    verdict = check(inventory(empty), gpus="9.0")
+    assert verdict.outcome.value == "NOTHING"
+    assert "no device code" in finding(verdict, "FB502").message
+    with pytest.raises(fatbin.CheckFailed, match="NOTHING"):
+        verdict.require_pass()
+    assert check(Inventory(), gpus="9.0").outcome.value == "NOTHING"
+
+
+def test_modules_without_kernels_are_nothing() -> None:
+    stub = library(module("sm_75", kernels=0), name="libcufftw.so")
+    verdict = check(inventory(stub), gpus="9.0")
+    assert verdict.outcome.value == "NOTHING"
+    assert finding(verdict, "FB503")
+
+
+# 12: the package's claim against its libraries
+
+
+def test_every_library_is_looked_into() -> None:
+    main = library(
+        *[module("sm_75", "sm_80", "sm_90") for _ in range(444)], name="libtorch_cuda.so"
+    )
+    linalg = LINALG._replace(location="/lib/libtorch_cuda_linalg.so")
+    verdict = check(inventory(main, linalg), gpus="7.5", policy=Policy())
+    assert [str(lib.outcome) for lib in verdict.libraries] == ["PASS", "FAIL"]
+    assert "99 modules" in finding(verdict, "FB101").message
+
+
+def test_require_pass() -> None:
+    check(inventory(FAISS), gpus="8.0").require_pass(strict=True)
+    warned = check(inventory(CTRANSLATE), gpus="9.0")
+    warned.require_pass()
+    with pytest.raises(fatbin.CheckFailed, match="FB105") as told:
+        warned.require_pass(strict=True)
+    assert told.value.outcome == "WARN"
+    with pytest.raises(fatbin.CheckFailed, match="FB101"):
+        check(inventory(FAISS), gpus="9.0").require_pass()
+
+
+# Policy
+
+
+def test_what_ptx_counts_as() -> None:
+    wanted = {"pass": "PASS", "warn": "WARN", "fail": "FAIL"}
+    for word, result in wanted.items():
+        verdict = check(inventory(CTRANSLATE), gpus="9.0", policy=Policy(ptx=word))
+        assert str(verdict.outcome) == result
+    linked = check(inventory(BITSANDBYTES), gpus="12.1", policy=Policy(ptx="pass"))
+    assert linked.outcome.value == "WARN", "a JIT link is never a plain pass"
+
+
+def test_ignored_findings_are_reported() -> None:
+    rule = Ignore("FB101", "*/libfaiss.so", "only used on A100")
+    unused = Ignore("FB106", "*", "never seen")
+    verdict = check(inventory(FAISS), gpus="9.0", policy=Policy(ignore=(rule, unused)))
+    assert verdict.outcome.value == "PASS"
+    assert [(i.finding.code, i.reason) for i in verdict.ignored] == [("FB101", "only used on A100")]
+    assert "FB106" in finding(verdict, "FB404").message
+
+
+def test_optional_libraries_warn() -> None:
+    verdict = check(inventory(FAISS), gpus="9.0", policy=Policy(optional=("*faiss*",)))
+    assert verdict.outcome.value == "WARN"
+    assert finding(verdict, "FB101").severity is Severity.WARN
+
+
+def test_claims_against_content() -> None:
+    archs = fatbin.Architecture.parse_list
+    policy = Policy(expect=archs("7.0 8.0"), forbid=archs("compute_90"))
+    assert check(inventory(FAISS), gpus="8.0", policy=policy).outcome.value == "PASS"
+    policy = Policy(expect=archs("7.0 8.0 9.0+PTX"))
+    verdict = check(inventory(FAISS), gpus="8.0", policy=policy)
+    assert "lacks sm_90 compute_90" in finding(verdict, "FB401").message
+    policy = Policy(expect=archs("7.0"), forbid=archs("8.0"))
+    verdict = check(inventory(FAISS), gpus="8.0", policy=policy)
+    assert codes(verdict) == {"FB402", "FB403"}
+
+
+def test_thresholds() -> None:
+    many = [module("sm_70", "sm_80", "sm_90") for _ in range(99)]
+    lib = library(*many, module("sm_70", "sm_80"))
+    assert outcome(lib, "9.0") == "PASS"
+    strict = check(inventory(lib), gpus="9.0", policy=Policy(max_holes=0.0))
+    assert codes(strict) == {"FB103"}
+    newer = library(*many[:9], *[module("sm_80", "sm_90") for _ in range(2)])
+    assert codes(check(inventory(newer), gpus="7.0")) == {"FB104"}
+    policy = Policy(max_newer_only=0.5)
+    assert codes(check(inventory(newer), gpus="7.0", policy=policy)) == set()
+
+
+# The driver
+
+
+def test_drivers_and_devices() -> None:
+    assert codes(check(inventory(OLD_NCCL), gpus="7.0", driver="590")) == {"FB202"}
+    assert codes(check(inventory(NCCL_12_9), gpus="12.0", driver="550")) == {"FB201"}
+    assert codes(check(inventory(NCCL_13_4), gpus="9.0", driver="570")) == {"FB203"}
+    shared = library(module("sm_90"), cuda_runtime="libcudart.so.13")
+    verdict = check(inventory(shared), gpus="9.0", driver="575")
+    assert "35" in finding(verdict, "FB203").message
+    windows = library(module("sm_90"), cuda_runtime="cudart64_110.dll")
+    assert outcome(windows, "9.0", "CUDA 11.8") == "PASS"
+
+
+def test_compression_needs_a_driver() -> None:
+    lib = library(module("sm_80", "sm_90", compression=fatbin.Compression.ZSTD))
+    assert codes(check(inventory(lib), gpus="9.0", driver="535.104")) == {"FB205"}
+    assert outcome(lib, "9.0", "550.54.14") == "PASS"
+    assert check(inventory(lib), gpus="9.0").libraries[0].answers[0].required_driver == 550
+
+
+def test_variables_of_the_process_count_and_are_named() -> None:
+    force = {"CUDA_FORCE_PTX_JIT": "1"}
+    verdict = check(inventory(FAISS), gpus="8.0", environment=force)
+    assert verdict.outcome.value == "FAIL"
+    assert "CUDA_FORCE_PTX_JIT" in finding(verdict, "FB207").message
+    disable = {"CUDA_DISABLE_PTX_JIT": "1"}
+    verdict = check(inventory(CTRANSLATE), gpus="9.0", environment=disable)
+    assert codes(verdict) == {"FB206"}
+    assert check(inventory(CTRANSLATE), gpus="8.6", environment=disable).outcome.value == "PASS"
+    other = {"CUDA_FORCE_PTX_JIT": "0", "CUDA_DISABLE_PTX_JIT": ""}
+    assert outcome(FAISS, "8.0") == str(
+        check(inventory(FAISS), gpus="8.0", environment=other).outcome
+    )
+
+
+# What is not known
+
+
+@pytest.mark.parametrize("gpu", ["13.0", "14.1", "12.9"])
+def test_future_devices_are_judged_by_the_general_rules(gpu: str) -> None:
+    lib = library(module("sm_90", "compute_90 8.0"), module("sm_90", "sm_130"))
+    verdict = check(inventory(lib), gpus=gpu)
+    assert "general rules" in finding(verdict, "FB505").message
+    assert "sm_130" in finding(verdict, "FB504").message
+    answer = verdict.libraries[0].answers[0]
+    assert answer.coverage.jit == 1
+    assert answer.coverage.native == (1 if gpu == "13.0" else 0)
+
+
+def test_damage_fails_closed() -> None:
+    issue = fatbin.Issue(code="Truncated", message="cut off", location="/lib/libx.so", offset=64)
+    lib = library(module("sm_90"))._replace(issues=(issue,))
+    verdict = check(inventory(lib), gpus="9.0")
+    assert verdict.outcome.value == "FAIL"
+    assert finding(verdict, "FB501").because[0].ref == "/lib/libx.so+0x40"
+    rule = Ignore("FB501", "*", "known")
+    accepted = check(inventory(lib), gpus="9.0", policy=Policy(ignore=(rule,)))
+    assert accepted.outcome.value == "PASS"
+    unread = Inventory(issues=(issue,))
+    assert check(unread, gpus="9.0").outcome.value == "FAIL"
+
+
+def test_relocatable_code_needs_a_link() -> None:
+    lib = library(module("sm_80", "sm_90", place="relocatable"))
+    verdict = check(inventory(lib), gpus="9.0")
+    assert codes(verdict) == {"FB109"}
+    assert outcome(lib, "7.5") == "FAIL"
+
+
+def test_ltoir_alone_cannot_be_judged() -> None:
+    verdict = check(inventory(library(module("lto_90"))), gpus="9.0")
+    assert verdict.outcome.value == "WARN"
+    assert codes(verdict) == {"FB113"}
+
+
+def test_a_device_linked_module_among_others() -> None:
+    """One linked module has neither code nor PTX to link: what it holds fails with 500."""
+    pool = [module("sm_70", "sm_80", place="relocatable")]
+    lib = library(module("sm_70", "sm_80", "sm_90"), module("sm_70", "sm_80", wrapper=2), *pool)
+    verdict = check(inventory(lib), gpus="9.0")
+    assert verdict.outcome.value == "FAIL"
+    assert "500" in finding(verdict, "FB102").message
+
+
+def test_findings_lead_to_entries_and_facts() -> None:
+    """Every finding about code rests on entries with offsets and on statements with sources."""
+    for lib, gpu in ((OLD_NCCL, "12.0"), (NCCL_12_9, "12.1"), (FAISS, "9.0"), (CTRANSLATE, "9.0")):
+        for found in check(inventory(lib), gpus=gpu).findings:
+            if found.code == "FB301":
+                assert found.because[0].source.startswith("https://github.com/")
+                continue
+            facts = [e for e in found.because if e.kind == "fact"]
+            assert facts, found
+            assert all(e.source for e in facts)
+            if found.code != "FB112":
+                assert any(e.kind == "entry" and "+0x" in e.ref for e in found.because), found
