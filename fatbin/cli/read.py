@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from fatbin.cli import exits
-from fatbin.cli.tell import tell, tell_error
+from fatbin.cli.tell import PLATFORM_HELP, tell, tell_error
 from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
@@ -49,8 +49,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "--platform",
         default="",
         metavar="OS/ARCH",
-        help="of a container image for several, such as linux/arm64 (default: the only one, or "
-        "linux/amd64)",
+        help=PLATFORM_HELP,
     )
     parser.add_argument(
         "--allow-empty", action="store_true", help="exit 0 when there is no device code"

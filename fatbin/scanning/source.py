@@ -76,8 +76,13 @@ def is_image_folder(path: str) -> bool:
 
 
 @contextmanager
-def open_input(name: str, limits: Limits) -> Iterator[View]:
+def open_input(name: str, limits: Limits, head: bytes = b"") -> Iterator[View]:
     """Copy standard input to where it can be read at random: memory, or a file without a name.
+
+    Args:
+        name: what it is called in locations.
+        limits: ``archive_bytes`` bounds the copy.
+        head: what was already read of it.
 
     Raises:
         SourceError: it is closed, or there is no room for the copy.
@@ -92,7 +97,7 @@ def open_input(name: str, limits: Limits) -> Iterator[View]:
         msg = "standard input is closed"
         raise SourceError(msg, location=name)
     limits = limits._replace(member_bytes=limits.archive_bytes)
-    with spooled_view(sys.stdin.buffer, name, limits=limits) as view:
+    with spooled_view(sys.stdin.buffer, name, limits=limits, head=head) as view:
         if not view.size:
             msg = "expected a file with device code, found no bytes"
             raise UnknownFormatError(msg, location=name)

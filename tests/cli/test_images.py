@@ -81,3 +81,22 @@ def test_an_image_comes_through_a_pipe(tmp_path: Path) -> None:
     empty = subprocess.run(command, input=b"", cwd=tmp_path, capture_output=True, check=False)
     assert (empty.returncode, empty.stdout) == (exits.ERROR, b"")
     assert empty.stderr == b"fatbin: -: expected a file with device code, found no bytes\n"
+
+
+def test_check_judges_an_image_from_a_pipe(tmp_path: Path) -> None:
+    data = docker_archive(tar(file("a.cubin", CUBIN)))
+    command = [sys.executable, str(ROOT / "cli.py"), "check", "--no-policy", "--gpu"]
+    for gpu, code in (("8.0", exits.PASS), ("9.0", exits.FAIL)):
+        done = subprocess.run(
+            [*command, gpu, "-"], input=data, cwd=tmp_path, capture_output=True, check=False
+        )
+        assert done.returncode == code, done.stderr
+    wrong = subprocess.run(
+        [*command, "8.0", "--platform", "linux/arm64", "-"],
+        input=data,
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert wrong.returncode == exits.ERROR
+    assert b"expected an image for linux/arm64, found: linux/amd64" in wrong.stderr
