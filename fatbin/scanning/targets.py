@@ -31,7 +31,8 @@ def scan(
     wheels and other zips, conda packages, tar archives; container images as ``docker save`` writes
     them and as OCI layouts, in a folder or a tar archive. Only headers are read, and the parts of a
     host file where embedded device code can be. Members of packages are inflated one at a time,
-    large ones to a temporary file without a name.
+    large ones to a temporary file without a name. Large directories are read by several processes,
+    as :func:`fatbin.scan_many` does.
 
     Args:
         target: path of a file or directory, ``-`` for standard input, ``env:`` for the environment
