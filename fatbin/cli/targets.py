@@ -39,7 +39,7 @@ def read_target(path: str, *, verify: bool, platform: str = "") -> Inventory:
 def _from_input(*, verify: bool, platform: str) -> Inventory:
     """Return the inventory that comes through a pipe, or that of a file that does."""
     head = _standard_input(_HEAD_BYTES)
-    if head.removeprefix(_BOM).lstrip()[:1] in (b"{", b"") or _is_text(head):
+    if head.removeprefix(_BOM).lstrip()[:1] in (b"{", b"["):
         return _document(head + _standard_input(), "standard input")
     from fatbin.limits import DEFAULT_LIMITS  # noqa: PLC0415 - documents need no scanner
     from fatbin.scanning.scanner import Options, scan_view  # noqa: PLC0415
@@ -47,11 +47,6 @@ def _from_input(*, verify: bool, platform: str) -> Inventory:
 
     with open_input(STDIN, DEFAULT_LIMITS, head) as view:
         return scan_view(view, Options(verify=verify, platform=platform))
-
-
-def _is_text(head: bytes) -> bool:
-    """Tell whether something is neither binary nor PTX: a document gone wrong."""
-    return head.isascii() and b"\0" not in head and not head.lstrip().startswith((b".", b"/"))
 
 
 def _standard_input(size: int = -1) -> bytes:
