@@ -199,7 +199,10 @@ class Library(Record):
         distribution: the package it belongs to, such as ``nvidia-nccl-cu12``; empty when no package
             manager tells.
         distribution_version: of that package, such as ``2.26.2``.
-        aliases: other paths of the same file in a directory: hard and symbolic links.
+        aliases: other paths of the same file in a directory, hard and symbolic links, or in an
+            image, hard links.
+        layer: of a container image, that brought the file: its digest or path as the image names
+            it, and its number from the lowest, such as ``sha256:1f3e... (3 of 12)``; else empty.
     """
 
     location: str
@@ -212,6 +215,7 @@ class Library(Record):
     distribution: str = ""
     distribution_version: str = ""
     aliases: tuple[str, ...] = ()
+    layer: str = ""
 
     @property
     def entries(self) -> Iterator[Entry]:

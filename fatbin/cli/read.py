@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from fatbin.cli import exits
-from fatbin.cli.tell import tell, tell_error
+from fatbin.cli.tell import PLATFORM_HELP, tell, tell_error
 from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
@@ -31,7 +31,8 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="TARGET",
-        help="a file, wheel or other package, directory, env: or env:PATH",
+        help="a file, wheel or other package, container image, directory, env: or env:PATH; "
+        "- is standard input",
     )
     parser.add_argument(
         "--format",
@@ -43,6 +44,12 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "--verify",
         action="store_true",
         help="also inflate every payload and check its size (reads the whole file)",
+    )
+    parser.add_argument(
+        "--platform",
+        default="",
+        metavar="OS/ARCH",
+        help=PLATFORM_HELP,
     )
     parser.add_argument(
         "--allow-empty", action="store_true", help="exit 0 when there is no device code"
@@ -111,7 +118,9 @@ def _scan(path: str, arguments: argparse.Namespace, *, linkage: bool) -> Invento
     from fatbin.scanning.scanner import Options, scan_file  # noqa: PLC0415 - as above
     from fatbin.scanning.targets import is_file  # noqa: PLC0415
 
-    options = Options(linkage=linkage, kernels=False, verify=arguments.verify)
+    options = Options(
+        linkage=linkage, kernels=False, verify=arguments.verify, platform=arguments.platform
+    )
     if is_file(path):
         return scan_file(path, options)
     from fatbin.scanning.many import plan, run  # noqa: PLC0415 - a file needs less

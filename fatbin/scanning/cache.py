@@ -157,7 +157,7 @@ def _plain(library: Library) -> list[Any]:
         [*module[:-1], [_entry(entry) for entry in module.entries]] for module in library.modules
     ]
     linkage = list(library.linkage) if library.linkage is not None else None
-    return [*library[:4], modules, linkage, *library[7:9]]
+    return [*library[:4], modules, linkage, *library[7:]]
 
 
 def _entry(entry: Entry) -> list[Any]:
@@ -185,7 +185,8 @@ def _library(row: list[Any]) -> Library:
     row.insert(6, linkage)
     if linkage is not None:
         row[6] = Linkage._make(tuple(v) if isinstance(v, list) else v for v in linkage)
-    return Library._make((*row, ()))
+    row[9] = tuple(row[9])
+    return Library._make(row)
 
 
 def _module(row: list[Any]) -> Module:

@@ -106,7 +106,7 @@ def plan_environment(target: str, options: Options) -> Plan:
                 files[file.path] = file
     owners: dict[str, Distribution] = {}
     for folder in environment.packages:
-        _add_recorded(folder, owners, collector)
+        _addrecorded(folder, owners, collector)
     if environment.conda:
         _add_conda(environment.prefix, owners, collector)
     known = {path: _owner(file, owners) for path, file in files.items()}
@@ -186,7 +186,7 @@ def _owner(file: TreeFile, owners: dict[str, Distribution]) -> Distribution | No
     return None
 
 
-def _add_recorded(folder: str, owners: dict[str, Distribution], report: Report) -> None:
+def _addrecorded(folder: str, owners: dict[str, Distribution], report: Report) -> None:
     """Add the files of the distributions installed in a folder."""
     for name in _listed(folder):
         inside = os.path.join(folder, name)
@@ -201,11 +201,11 @@ def _add_recorded(folder: str, owners: dict[str, Distribution], report: Report) 
             parts = name.rpartition(".")[0].split("-")
             distribution = Distribution(parts[0].replace("_", "-"), "".join(parts[1:2]))
         rows = _read(os.path.join(inside, listing), report).decode("utf-8", "surrogateescape")
-        for path in _recorded(rows, comma=listing == "RECORD"):
+        for path in recorded(rows, comma=listing == "RECORD"):
             owners.setdefault(os.path.normpath(os.path.join(base, path)), distribution)
 
 
-def _recorded(text: str, *, comma: bool) -> Iterator[str]:
+def recorded(text: str, *, comma: bool) -> Iterator[str]:
     """Yield the paths of a RECORD, rows of ``path,hash,size``, or of a plain list."""
     if not comma:
         yield from text.splitlines()

@@ -15,8 +15,8 @@ from fatbin._record import Record
 from fatbin.errors import FatbinError, SourceError, UnknownFormatError
 from fatbin.inventory import Inventory, Issue, Library
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scanning.scanner import Collector, Options, scan_view
-from fatbin.scanning.source import open_view
+from fatbin.scanning.scanner import Collector, Options, scan_file, scan_view
+from fatbin.scanning.source import STANDARD_INPUT, is_image_folder, open_view
 from fatbin.scanning.targets import ENVIRONMENT, is_file
 from fatbin.scanning.trees import TreeFile, identity, tree_files
 
@@ -85,6 +85,7 @@ def scan_many(
     linkage: bool = True,
     kernels: bool = True,
     verify: bool = False,
+    platform: str = "",
     executor: Executor | None = None,
     progress: Progress | None = None,
     cache: str | os.PathLike[str] | None = None,
@@ -97,6 +98,7 @@ def scan_many(
         linkage: as for :func:`fatbin.scan`.
         kernels: as for :func:`fatbin.scan`.
         verify: as for :func:`fatbin.scan`.
+        platform: as for :func:`fatbin.scan`.
         executor: runs the work; with one of processes files are read in parallel. Without one,
             processes are used on Linux where there is much to read and the program has no
             threads; otherwise nothing is started.
@@ -111,7 +113,7 @@ def scan_many(
     """
     from fatbin.scanning.cache import Cache  # noqa: PLC0415
 
-    options = Options(limits, linkage, kernels, verify)
+    options = Options(limits, linkage, kernels, verify, platform)
     plans = []
     for target in targets:
         try:
@@ -135,9 +137,15 @@ def plan(target: str, options: Options) -> Plan:
         from fatbin.scanning.environments import plan_environment  # noqa: PLC0415
 
         return plan_environment(target, options)
+    if target == STANDARD_INPUT:
+        import time  # noqa: PLC0415 - what comes through a pipe is never the same again
+
+        return Plan(target, (TreeFile(target, 0, (time.time_ns(), 0, 0, 0, 0)),), alone=True)
     if is_file(target):
+        # The index of an image names everything in it by digest.
+        file = os.path.join(target, "index.json") if is_image_folder(target) else target
         try:
-            status = os.stat(target)
+            status = os.stat(file)
         except (OSError, ValueError) as exc:
             reason = exc.strerror if isinstance(exc, OSError) else None
             raise SourceError(reason or str(exc), location=target) from exc
@@ -201,8 +209,11 @@ def scan_files(job: Job) -> list[FileResult]:
 
 def _scan_one(path: str, options: Options, *, alone: bool) -> FileResult:
     try:
-        with open_view(path, 0 if alone else _MEMORY_BYTES) as view:
-            inventory = scan_view(view, options, member=not alone)
+        if alone:
+            inventory = scan_file(path, options)
+        else:
+            with open_view(path, _MEMORY_BYTES) as view:
+                inventory = scan_view(view, options, member=True)
     except FatbinError as exc:
         if isinstance(exc, UnknownFormatError) and not alone:
             return FileResult()  # absent is not broken

@@ -90,11 +90,13 @@ class Walk:
 
     __slots__ = ("budget", "limits", "report", "verify")
 
-    def __init__(self, limits: Limits, report: Report, *, verify: bool = False) -> None:
-        """Begin with nothing spent."""
+    def __init__(
+        self, limits: Limits, report: Report, budget: Budget | None = None, *, verify: bool = False
+    ) -> None:
+        """Begin with nothing spent, or with the budget of what holds the packages."""
         self.limits = limits
         self.report = report
-        self.budget = Budget(limits)
+        self.budget = budget or Budget(limits)
         self.verify = verify
 
 

@@ -27,7 +27,7 @@ from fatbin.scanning.modules import (
     container_module,
     host_modules,
 )
-from fatbin.scanning.source import open_view
+from fatbin.scanning.source import STANDARD_INPUT, is_image_folder, open_input, open_view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from fatbin.limits import Limits
     from fatbin.scanning.host import Host
     from fatbin.scanning.packages import Distribution
+    from fatbin.scanning.spool import Budget
 
 
 class Collector:
@@ -91,12 +92,15 @@ class Options(Record):
         linkage: also read how libraries hang together.
         kernels: also open the smallest image of each module.
         verify: also inflate every payload.
+        platform: of container images, such as ``linux/arm64``; empty for the only one or
+            ``linux/amd64``.
     """
 
     limits: Limits = DEFAULT_LIMITS
     linkage: bool = True
     kernels: bool = True
     verify: bool = False
+    platform: str = ""
 
 
 def scan_bytes(
@@ -122,13 +126,24 @@ def scan_bytes(
 
 
 def scan_file(path: str, options: Options) -> Inventory:
-    """Read what device code one file or package holds; see :func:`fatbin.scan`.
+    """Read what device code one file, package or image holds; see :func:`fatbin.scan`.
+
+    Args:
+        path: of the file, or of a folder that is an image layout; ``-`` is standard input.
+        options: what is looked at.
 
     Raises:
         SourceError: the file cannot be read.
         UnknownFormatError: the file is none of the known formats.
         MissingDependencyError: a PE file without LIEF, or zstd packages without zstandard.
     """
+    if path == STANDARD_INPUT:
+        with open_input(path, options.limits) as view:
+            return scan_view(view, options)
+    if is_image_folder(path):
+        from fatbin.scanning.images.target import scan_folder  # noqa: PLC0415 - only images
+
+        return scan_folder(path, options)
     with open_view(path) as view:
         return scan_view(view, options)
 
@@ -157,11 +172,14 @@ def open_parts(
         kind, form = _kinds(view)
         if not kind:
             yield _parts(view, form, limits, report)
-        elif packages:
+            return
+        from fatbin.scanning.images.target import holds_image  # noqa: PLC0415 - only packages
+
+        if packages and not holds_image(view, kind, limits):
             yield (part for part, _ in _package_parts(view, kind, Options(limits), report))
-        else:
-            msg = "expected a single file, found a package: unpack it for this"
-            raise UnknownFormatError(msg, location=view.name)
+            return
+        msg = "expected a single file, found a package: unpack it for this"
+        raise UnknownFormatError(msg, location=view.name)
 
 
 def _kinds(view: View) -> tuple[str, str]:
@@ -179,23 +197,32 @@ def _kinds(view: View) -> tuple[str, str]:
     return "tar", ""
 
 
-def scan_view(view: View, options: Options, *, member: bool = False) -> Inventory:
-    """Read what device code a view holds: a file, a package or a member of one.
+def scan_view(
+    view: View, options: Options, *, member: bool = False, budget: Budget | None = None
+) -> Inventory:
+    """Read what device code a view holds: a file, a package, an image or a member of one.
 
     Args:
         view: of the whole file.
         options: what is looked at.
         member: whether it is one of many, and left out when it holds no device code.
+        budget: of what it is a member of, where that has one.
 
     Raises:
         UnknownFormatError: none of the known formats.
         MissingDependencyError: a PE file without LIEF, or zstd packages without zstandard.
     """
     kind, form = _kinds(view)
+    if kind and kind != "zip":
+        from fatbin.scanning.images.target import scan_image  # noqa: PLC0415 - only for archives
+
+        inventory = scan_image(view, kind, options)
+        if inventory is not None:
+            return inventory
     collector = Collector(view.name, options.limits)
     libraries = []
     if kind:
-        for part, distribution in _package_parts(view, kind, options, collector):
+        for part, distribution in _package_parts(view, kind, options, collector, budget):
             library = _library_of(part, options, member=True)
             if library.modules or library.issues:
                 name, version = distribution
@@ -214,12 +241,12 @@ def scan_view(view: View, options: Options, *, member: bool = False) -> Inventor
 
 
 def _package_parts(
-    view: View, kind: str, options: Options, report: Report
+    view: View, kind: str, options: Options, report: Report, budget: Budget | None = None
 ) -> Iterator[tuple[Part, Distribution]]:
     """Yield the libraries of a package with the distribution each belongs to."""
     from fatbin.scanning.packages import Walk, walk_package  # noqa: PLC0415 - plain files need none
 
-    walk = Walk(options.limits, report, verify=options.verify)
+    walk = Walk(options.limits, report, budget, verify=options.verify)
     for found in walk_package(view, kind, walk):
         try:
             form = identify(found.view)

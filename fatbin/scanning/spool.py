@@ -49,6 +49,15 @@ _MAGICS = frozenset((
     MAGIC.to_bytes(4, "little"),
     MAGIC_BEFORE_CUDA_6.to_bytes(4, "little"),
 ))  # fmt: skip
+FIRST_BYTES = frozenset(
+    (
+        *(magic[0] for magic in (*_MAGICS, *ZIP_MAGICS, ARCHIVE_MAGIC, THIN_ARCHIVE_MAGIC, b"MZ")),
+        *(machine & 0xFF for machine in MACHINES),
+        *(text[0] for text in _TEXT_STARTS),
+        *_BLANK,
+    )
+)
+"""What a member that is worth reading begins with: a quick look that spares most files the rest."""
 
 
 class Budget:
