@@ -219,7 +219,9 @@ def test_no_device_code_is_no_pass() -> None:
     assert "no device code" in finding(verdict, "FB502").message
     with pytest.raises(fatbin.CheckFailed, match="NOTHING"):
         verdict.require_pass()
-    assert check(Inventory(), gpus="9.0").outcome.value == "NOTHING"
+    none = check(Inventory(targets=("gsplat.whl",)), gpus="9.0")
+    assert none.outcome.value == "NOTHING"
+    assert "no device code in gsplat.whl; compiled at run time?" in finding(none, "FB502").message
 
 
 def test_modules_without_kernels_are_nothing() -> None:
