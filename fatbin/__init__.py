@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fatbin.errors import (
         ArchitectureError,
         BadMagicError,
+        BaselineError,
         CheckFailed,
         DecompressionError,
         DriverError,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from fatbin.format.build import EntrySpec, build
     from fatbin.format.images import Cubin, Ltoir, Ptx
     from fatbin.inventory import Entry, Inventory, Issue, Library, Linkage, Module
+    from fatbin.judge.baseline import Baseline, read_baseline
     from fatbin.judge.check import check
     from fatbin.judge.driver import Driver
     from fatbin.judge.gpu import Gpu, parse_gpus
@@ -66,6 +68,7 @@ _HOMES = {
     "fatbin.errors": (
         "ArchitectureError",
         "BadMagicError",
+        "BaselineError",
         "CheckFailed",
         "DecompressionError",
         "DriverError",
@@ -85,6 +88,7 @@ _HOMES = {
     "fatbin.format.build": ("EntrySpec", "build"),
     "fatbin.format.images": ("Cubin", "Ltoir", "Ptx"),
     "fatbin.inventory": ("Entry", "Inventory", "Issue", "Library", "Linkage", "Module"),
+    "fatbin.judge.baseline": ("Baseline", "read_baseline"),
     "fatbin.judge.check": ("check",),
     "fatbin.judge.driver": ("Driver",),
     "fatbin.judge.gpu": ("Gpu", "parse_gpus"),
@@ -116,6 +120,8 @@ __all__ = [
     "Architecture",
     "ArchitectureError",
     "BadMagicError",
+    "Baseline",
+    "BaselineError",
     "Certainty",
     "CheckFailed",
     "Choice",
@@ -175,6 +181,7 @@ __all__ = [
     "choose",
     "open",
     "parse_gpus",
+    "read_baseline",
     "read_policy",
     "scan",
     "scan_bytes",
