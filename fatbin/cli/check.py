@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fatbin.judge.verdict import Verdict
 
 FORMATS = ("text", "json", "sarif", "junit", "markdown", "github", "html")
+EPOCH = "SOURCE_DATE_EPOCH"
 GPUS, DRIVER, SKIP = "FATBIN_GPUS", "FATBIN_DRIVER", "FATBIN_SKIP"
 CUDA_VARIABLES = (
     "CUDA_FORCE_PTX_JIT",
@@ -271,13 +272,17 @@ def _write(verdict: Verdict, policy: Policy, arguments: argparse.Namespace) -> N
     from fatbin.report import formats  # noqa: PLC0415 - --help writes nothing
 
     titles = {}
-    if arguments.format == "sarif":
+    if arguments.format in {"sarif", "html"}:
         from fatbin.judge.codes import CODES  # noqa: PLC0415 - the others need no titles
 
         titles = {name: code.title for name, code in CODES.items()}
     write = formats.FORMATS[arguments.format]
     options = formats.Options(
-        verbose=arguments.verbose, strict=policy.strict, titles=titles, root=os.getcwd()
+        verbose=arguments.verbose,
+        strict=policy.strict,
+        titles=titles,
+        root=os.getcwd(),
+        made=_made() if arguments.format == "html" else "",
     )
     if arguments.output is None:
         write(sys.stdout, verdict, options)
@@ -289,6 +294,19 @@ def _write(verdict: Verdict, policy: Policy, arguments: argparse.Namespace) -> N
     document = io.StringIO()
     write(document, verdict, options)
     write_document(arguments.output, document.getvalue())
+
+
+def _made() -> str:
+    """Return the date that a reproducible build gives to what it makes; empty without one."""
+    given = os.environ.get(EPOCH, "")
+    if not given.isascii() or not given.isdigit():
+        return ""
+    import time  # noqa: PLC0415 - only reports with a date need it
+
+    try:
+        return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(int(given)))
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def _judge(verdict: Verdict, policy: Policy, unread: int, arguments: argparse.Namespace) -> int:
