@@ -152,13 +152,14 @@ class _Matrix:
         """Return the rules with the columns of this matrix."""
         columns = [("minmax(16rem, 1fr)", 16.0)]
         columns += [("9rem", 9.0)] if self._grouped else []
-        columns += [("5.5rem", 5.5), ("5.6rem", 5.6), *[("5.4rem", 5.4)] * len(self._gpus)]
+        columns += [("5.5rem", 5.5), ("6rem", 6.0), *[("5.4rem", 5.4)] * len(self._gpus)]
         columns += [("8.5rem", 8.5)]
         width = sum(size for _, size in columns)
-        first = 4 + self._grouped
+        named = ["size", "outcome", *self._gpus]
+        named = ["distribution", *named] if self._grouped else named
         labels = "".join(
-            f'.row > :nth-child({first + number})::before {{ content: "{_quoted(gpu)}"; }}\n'
-            for number, gpu in enumerate(self._gpus)
+            f'.row > :nth-child({number})::before {{ content: "{_quoted(label)}"; }}\n'
+            for number, label in enumerate(named, 2)
         )
         own = f":root {{ --columns: {' '.join(c for c, _ in columns)}; --least: {width:g}rem; }}\n"
         return f"{own}{rules}@media (max-width: 48rem) {{\n{labels}}}\n"
