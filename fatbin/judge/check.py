@@ -227,7 +227,11 @@ def _unused(rule: Ignore) -> Finding:
 
 
 def _gone(number: int) -> Finding:
-    what = "1 finding of the baseline is" if number == 1 else f"{number:,} findings of the baseline are"
+    what = (
+        "1 finding of the baseline is"
+        if number == 1
+        else f"{number:,} findings of the baseline are"
+    )
     return Finding(
         "FB405",
         Severity.NOTE,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from functools import lru_cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -67,6 +68,7 @@ def render(verdict: Verdict, *, titles: Mapping[str, str] | None = None, made: s
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _part("page.html"))
 
 
+@lru_cache(maxsize=1 << 14)
 def text(value: str) -> str:
     """Return text as HTML that is nothing but text, within elements and attributes, in ASCII."""
     return escape(printable(value)).encode("ascii", "xmlcharrefreplace").decode()
@@ -152,7 +154,7 @@ class _Matrix:
         """Return the rules with the columns of this matrix."""
         columns = [("minmax(16rem, 1fr)", 16.0)]
         columns += [("9rem", 9.0)] if self._grouped else []
-        columns += [("5.5rem", 5.5), ("6rem", 6.0), *[("5.4rem", 5.4)] * len(self._gpus)]
+        columns += [("5.5rem", 5.5), ("6rem", 6.0), *[("5.8rem", 5.8)] * len(self._gpus)]
         columns += [("8.5rem", 8.5)]
         width = sum(size for _, size in columns)
         named = ["size", "outcome", *self._gpus]
@@ -182,7 +184,8 @@ class _Matrix:
             if self._grouped:
                 many = f"{len(members):,} {'library' if len(members) == 1 else 'libraries'}"
                 called = text(distribution) if distribution else "of no distribution"
-                yield f'<tbody class="group"><tr><th scope="rowgroup">{called}: {many}</th></tr></tbody>\n'
+                head = f'<th scope="rowgroup">{called}: {many}</th>'
+                yield f'<tbody class="group"><tr>{head}</tr></tbody>\n'
             for section in members:
                 number += 1
                 yield from self._library(number, section)
@@ -195,14 +198,16 @@ class _Matrix:
         columns = 4 + self._grouped + len(self._gpus)
         found = {answer.gpu: answer.outcome.value for answer in library.answers} if library else {}
         yield f'<tbody class="library" id="l{number}" data-size="{size}"><tr class="row">'
-        yield f'<th scope="row"><label><input type="checkbox"> {_location(section.location)}</label></th>'
+        name = _location(section.location)
+        yield f'<th scope="row"><label><input type="checkbox"> {name}</label></th>'
         if self._grouped:
             yield f"<td>{text(_distribution(section))}</td>"
         yield f'<td class="size">{size_text(size) if library else ""}</td>'
         for word in (outcome, *(found.get(gpu, "-") for gpu in self._gpus)):
             yield f'<td class="{word}">{word}</td>' if word != "-" else "<td>-</td>"
         yield f'<td class="tags">{"".join(_tags(section))}</td></tr>\n'
-        yield f'<tr class="more"><td colspan="{columns}">{"".join(_details(section))}</td></tr></tbody>\n'
+        details = "".join(_details(section))
+        yield f'<tr class="more"><td colspan="{columns}">{details}</td></tr></tbody>\n'
 
 
 def _distribution(section: Section) -> str:
@@ -269,16 +274,22 @@ def _answers(library: LibraryVerdict) -> str:
     """Return a table of the answers; GPUs that have the same one share a row."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for answer in library.answers:
-        rows.setdefault(_answer(answer), []).append(f'<span class="nowrap">{text(answer.gpu)}</span>')
+        rows.setdefault(_answer(answer), []).append(
+            f'<span class="nowrap">{text(answer.gpu)}</span>'
+        )
     heads = ("GPU", "outcome", "modules", "driver", "missing", "action")
     used = [True, True, *(any(row[n] for row in rows) for n in range(1, 5))]
-    lines = ["".join(f'<th scope="col">{h}</th>' for h, use in zip(heads, used, strict=True) if use)]
+    lines = [
+        "".join(f'<th scope="col">{h}</th>' for h, use in zip(heads, used, strict=True) if use)
+    ]
     for row, gpus in rows.items():
-        cells = (f"<td>{text(cell)}</td>" for cell, use in zip(row[1:], used[2:], strict=True) if use)
-        lines.append(
-            f'<th scope="row">{", ".join(gpus)}</th><td><span class="chip {row[0]}">{row[0]}</span></td>'
-            + "".join(cells)
+        cells = (
+            f'<td data-head="{head}">{text(cell)}</td>'
+            for head, cell, use in zip(heads[2:], row[1:], used[2:], strict=True)
+            if use
         )
+        chip = f'<span class="chip {row[0]}">{row[0]}</span>'
+        lines.append(f'<th scope="row">{", ".join(gpus)}</th><td>{chip}</td>{"".join(cells)}')
     return f'<table class="answers"><tr>{"</tr><tr>".join(lines)}</tr></table>'
 
 
@@ -307,13 +318,15 @@ def _group(group: Group) -> Iterator[str]:
 
 def _finding(finding: Finding, word: str, more: str = "") -> str:
     counts = word == finding.severity.value
-    on = f'<span class="on">on <b class="gpu">{text(finding.gpu)}</b></span> ' if finding.gpu else ""
-    action = f'<p class="action"><b>action:</b> {text(finding.action)}</p>' if finding.action else ""
+    tone, shade = (finding.severity.value,) * 2 if counts else ("aside", "out")
+    on, action = text(finding.gpu), text(finding.action)
+    on = on and f'on <b class="gpu">{on}</b> '
+    action = action and f'<p class="action"><b>action:</b> {action}</p>'
     because = "".join(map(_evidence, finding.because))
     because = because and f'<ul class="because">{because}</ul>'
     return (
-        f'<li class="{finding.severity if counts else "aside"}"><p>'
-        f'<span class="tag {finding.severity if counts else "out"}"><b class="code">{text(finding.code)}</b> '
+        f'<li class="{tone}"><p><span class="tag {shade}">'
+        f'<b class="code">{text(finding.code)}</b> '
         f'<span class="severity">{word}</span></span> {on}'
         f'<span class="message">{text(finding.message)}</span></p>{action}{more}'
         f"{because}</li>"
@@ -339,4 +352,3 @@ def _linked(source: str) -> str:
         made += [f'<a href="{address}" rel="noreferrer noopener">{address}</a>']
         end = match.end()
     return "".join([*made, text(source[end:])])
-

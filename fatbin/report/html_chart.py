@@ -54,7 +54,7 @@ def chart(libraries: Iterable[LibraryVerdict]) -> str:
         for number, (what, size) in enumerate(shown.items())
     ]
     return (
-        f'<section><h2>Device code by architecture <small>{size_text(total)} stored</small></h2>'
+        f"<section><h2>Device code by architecture <small>{size_text(total)} stored</small></h2>"
         f'<svg class="chart" role="group" aria-label="Device code by architecture" '
         f'width="100%" height="{len(rows) * _ROW}">{"".join(rows)}</svg></section>'
     )

@@ -36,7 +36,9 @@ def render(verdict: Verdict, *, titles: Mapping[str, str] | None = None, root: s
         root: folder of the checkout: locations inside it are written relative to it.
     """
     found = [finding for section in sections(verdict) for finding in section.findings]
-    codes = sorted({f.code for f in (*found, *verdict.known, *(i.finding for i in verdict.ignored))})
+    codes = sorted(
+        {f.code for f in (*found, *verdict.known, *(i.finding for i in verdict.ignored))}
+    )
     whole = verdict.targets[0] if verdict.targets else ""
     results = [_result(finding, codes, root, whole) for finding in found]
     for finding in verdict.known:

@@ -100,8 +100,7 @@ def _groups(answers: Iterable[Answer], found: dict[str, _Said]) -> tuple[Group, 
     made = []
     if "" in found:
         made.append(found.pop("").group("", None))
-    for answer in answers:
-        made.append(found.pop(answer.gpu, _Said()).group(answer.gpu, answer))
+    made += [found.pop(answer.gpu, _Said()).group(answer.gpu, answer) for answer in answers]
     made += [said.group(gpu, None) for gpu, said in found.items()]
     return tuple(made)
 
