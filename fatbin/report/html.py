@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from fatbin.report.sections import Group, Section
 
 _MOST_TARGETS = 12
+_FEW_GPUS = 4
+"""More have narrower columns, so that names keep their place."""
 _SEVERITIES = {Severity.FAIL: Outcome.FAIL, Severity.WARN: Outcome.WARN}
 _SIGNS = {"FAIL": "&#10005;", "WARN": "!", "PASS": "&#10003;", "NOTHING": "&#8211;"}
 
@@ -154,7 +156,8 @@ class _Matrix:
         """Return the rules with the columns of this matrix."""
         columns = [("minmax(16rem, 1fr)", 16.0)]
         columns += [("9rem", 9.0)] if self._grouped else []
-        columns += [("5.5rem", 5.5), ("6rem", 6.0), *[("5.8rem", 5.8)] * len(self._gpus)]
+        each = 5.8 if len(self._gpus) <= _FEW_GPUS else 5.3
+        columns += [("5.5rem", 5.5), ("6rem", 6.0), *[(f"{each}rem", each)] * len(self._gpus)]
         columns += [("8.5rem", 8.5)]
         width = sum(size for _, size in columns)
         named = ["size", "outcome", *self._gpus]
