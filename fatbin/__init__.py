@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fatbin.errors import (
         ArchitectureError,
         BadMagicError,
+        BaselineError,
         CheckFailed,
         DecompressionError,
         DeviceError,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from fatbin.format.images import Cubin, Ltoir, Ptx
     from fatbin.guarding import Guarded, Machine, guard, ray_setup_hook
     from fatbin.inventory import Entry, Inventory, Issue, Library, Linkage, Module
+    from fatbin.judge.baseline import Baseline, read_baseline
     from fatbin.judge.check import check
     from fatbin.judge.driver import Driver
     from fatbin.judge.gpu import Gpu, parse_gpus
@@ -76,6 +78,7 @@ _HOMES = {
     "fatbin.errors": (
         "ArchitectureError",
         "BadMagicError",
+        "BaselineError",
         "CheckFailed",
         "DecompressionError",
         "DeviceError",
@@ -97,6 +100,7 @@ _HOMES = {
     "fatbin.format.images": ("Cubin", "Ltoir", "Ptx"),
     "fatbin.guarding": ("Guarded", "Machine", "guard", "ray_setup_hook"),
     "fatbin.inventory": ("Entry", "Inventory", "Issue", "Library", "Linkage", "Module"),
+    "fatbin.judge.baseline": ("Baseline", "read_baseline"),
     "fatbin.judge.check": ("check",),
     "fatbin.judge.driver": ("Driver",),
     "fatbin.judge.gpu": ("Gpu", "parse_gpus"),
@@ -137,6 +141,8 @@ __all__ = [
     "ArchitectureError",
     "Attempt",
     "BadMagicError",
+    "Baseline",
+    "BaselineError",
     "Certainty",
     "CheckFailed",
     "Choice",
@@ -210,6 +216,7 @@ __all__ = [
     "parse_gpus",
     "probe",
     "ray_setup_hook",
+    "read_baseline",
     "read_policy",
     "scan",
     "scan_bytes",

@@ -107,6 +107,8 @@ def _write_group(out: Writer, group: Group, *, verbose: bool) -> None:
         if verbose:
             for text in _evidence(finding):
                 out.line(f"{indent}            {text}")
+    for finding in group.known:
+        _write_finding(out, indent, finding, f"known ({finding.severity})", "")
     for ignored in group.ignored:
         _write_ignored(out, indent, ignored)
 
