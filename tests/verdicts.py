@@ -244,6 +244,8 @@ def verdicts(draw: st.DrawFn) -> Verdict:
             answers=draw(answers | st.just(())),
             size=draw(NUMBERS),
             code_sizes=tuple(draw(st.lists(st.tuples(HOSTILE, NUMBERS), max_size=2))),
+            distribution=draw(HOSTILE | st.just("")),
+            layer=draw(HOSTILE | st.just("")),
         )
         for place in places
     ]

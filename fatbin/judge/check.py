@@ -162,6 +162,8 @@ class _Judge:
             answers=answers,
             size=library.size,
             code_sizes=code_sizes(library),
+            distribution=f"{library.distribution} {library.distribution_version}".strip(),
+            layer=library.layer,
         )
 
     def _answer(self, library: Library, modules: Sorted, gpu: Gpu, best: int) -> Answer:

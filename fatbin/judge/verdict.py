@@ -193,6 +193,8 @@ class LibraryVerdict(Record):
         code_sizes: device code by kind and architecture, ``sass sm_90``, ``ptx compute_90``, and
             the bytes that it takes in the file as its headers declare them; images of a group
             count as ``group``.
+        distribution: that the library came with, ``torch 2.11.0``; empty where none is known.
+        layer: of a container image that brought the library; empty elsewhere.
     """
 
     location: str
@@ -205,6 +207,8 @@ class LibraryVerdict(Record):
     answers: tuple[Answer, ...] = ()
     size: int = 0
     code_sizes: tuple[tuple[str, int], ...] = ()
+    distribution: str = ""
+    layer: str = ""
 
 
 class Verdict(Record):

@@ -214,8 +214,8 @@ class _Matrix:
 
 
 def _distribution(section: Section) -> str:
-    """Return what package the library came with; empty where verdicts do not know."""
-    return str(getattr(section.library, "distribution", "") or "")
+    """Return what package the library came with; empty where that is not known."""
+    return section.library.distribution if section.library else ""
 
 
 def _worst_said(section: Section) -> str:

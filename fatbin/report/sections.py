@@ -153,6 +153,22 @@ def cells(verdict: Verdict) -> Iterable[tuple[LibraryVerdict, Sequence[str]]]:
         yield library, [words.get(gpu, "-") for gpu in verdict.gpus]
 
 
+def by_distribution(verdict: Verdict) -> Iterable[tuple[str, int, Sequence[str]]]:
+    """Yield each distribution with its number of libraries and its worst word for each GPU.
+
+    Libraries of no distribution come last, under an empty name.
+    """
+    found: dict[str, list[Sequence[str]]] = {}
+    for library, words in cells(verdict):
+        found.setdefault(library.distribution, []).append(words)
+    for distribution, rows in sorted(found.items(), key=lambda item: (not item[0], item[0])):
+        worst = [max(column, key=_WORDS.index) for column in zip(*rows, strict=True)]
+        yield distribution, len(rows), worst
+
+
+_WORDS = ("-", *(outcome.value for outcome in Outcome))
+"""From what matters least to what decides; the order of the outcomes is the judge's."""
+
 _SERVING = (
     ("native", "native"),
     ("jit", "JIT"),

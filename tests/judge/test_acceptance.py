@@ -244,6 +244,14 @@ def test_every_library_is_looked_into() -> None:
     assert "99 modules" in finding(verdict, "FB101").message
 
 
+def test_verdicts_name_the_distribution() -> None:
+    lib = FAISS._replace(distribution="faiss-gpu-cu12", distribution_version="1.13.2")
+    (named,) = check(inventory(lib), gpus="9.0").libraries
+    assert named.distribution == "faiss-gpu-cu12 1.13.2"
+    (other,) = check(inventory(FAISS), gpus="9.0").libraries
+    assert other.distribution == ""
+
+
 def test_require_pass() -> None:
     check(inventory(FAISS), gpus="8.0").require_pass(strict=True)
     warned = check(inventory(CTRANSLATE), gpus="9.0")
