@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         BadMagicError,
         CheckFailed,
         DecompressionError,
+        DeviceError,
         DriverError,
         FatbinError,
         FormatError,
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
     from fatbin.kernel import Kernel, Parameter
     from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
     from fatbin.limits import Limits
+    from fatbin.node.detect import detect
+    from fatbin.node.records import Attempt, DetectedGpu, Detection
     from fatbin.scanning.opened import OpenContainer, OpenEntry, OpenFile, OpenLibrary, open  # noqa: A004
     from fatbin.scanning.scanner import scan, scan_bytes
 
@@ -68,6 +71,7 @@ _HOMES = {
         "BadMagicError",
         "CheckFailed",
         "DecompressionError",
+        "DeviceError",
         "DriverError",
         "FatbinError",
         "FormatError",
@@ -106,6 +110,8 @@ _HOMES = {
     "fatbin.kernel": ("Kernel", "Parameter"),
     "fatbin.kinds": ("Compression", "EntryFlags", "EntryKind", "Place"),
     "fatbin.limits": ("Limits",),
+    "fatbin.node.detect": ("detect",),
+    "fatbin.node.records": ("Attempt", "DetectedGpu", "Detection"),
     "fatbin.scanning.opened": ("OpenContainer", "OpenEntry", "OpenFile", "OpenLibrary", "open"),
     "fatbin.scanning.scanner": ("scan", "scan_bytes"),
 }
@@ -115,6 +121,7 @@ __all__ = [
     "Answer",
     "Architecture",
     "ArchitectureError",
+    "Attempt",
     "BadMagicError",
     "Certainty",
     "CheckFailed",
@@ -124,6 +131,9 @@ __all__ = [
     "Coverage",
     "Cubin",
     "DecompressionError",
+    "DetectedGpu",
+    "Detection",
+    "DeviceError",
     "Driver",
     "DriverError",
     "Entry",
@@ -173,6 +183,7 @@ __all__ = [
     "build",
     "check",
     "choose",
+    "detect",
     "open",
     "parse_gpus",
     "read_policy",

@@ -208,6 +208,23 @@ class PolicyError(FatbinError, ValueError):
         return f"{self.location}:{self.line}: {self.message}"
 
 
+class DeviceError(FatbinError):
+    """No GPU that CUDA can use on this machine, or a driver that does not answer.
+
+    Attributes:
+        code: the CUresult that libcuda gave; 0 when it gave none.
+        name: of that code, ``CUDA_ERROR_NO_DEVICE``; empty when there is none.
+    """
+
+    def __init__(
+        self, message: str, *, code: int = 0, name: str = "", location: str = "", hint: str = ""
+    ) -> None:
+        """Keep the facts as attributes."""
+        super().__init__(message, location=location, hint=hint)
+        self.code = code
+        self.name = name
+
+
 def raise_error(error: FatbinError) -> None:
     """Raise what is reported: the strict way to read."""
     raise error

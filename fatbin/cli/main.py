@@ -10,7 +10,7 @@ import sys
 
 from fatbin import __version__
 from fatbin._record import Record
-from fatbin.cli import check, diff, exits, explain, extract, gpus, kernels, read, size
+from fatbin.cli import check, detect, diff, exits, explain, extract, gpus, kernels, read, size
 from fatbin.cli.tell import tell, tell_error
 from fatbin.errors import FatbinError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 EPILOG = "exit codes: 0 done, 1 a gate fails, 2 could not do it, 3 no device code anywhere"
+DETECT_EPILOG = "exit codes: 0 there is a GPU, 2 could not do it, 3 there is none"
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -51,6 +52,7 @@ class Command(Record):
         description: at the top of its own help.
         configure: adds its arguments to a parser; imports nothing heavy.
         run: does it and returns the exit code.
+        epilog: at the bottom of its own help.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Command(Record):
     description: str
     configure: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
+    epilog: str = EPILOG
 
 
 COMMANDS = (
@@ -130,6 +133,15 @@ COMMANDS = (
         gpus.configure_gpus,
         gpus.run_gpus,
     ),
+    Command(
+        "detect",
+        "the GPUs and the driver of this machine",
+        "Say which GPUs and which driver this machine has, what a CUDA program sees of them, and "
+        "where it sees none, why. Needs no toolkit.",
+        detect.configure_detect,
+        detect.run_detect,
+        DETECT_EPILOG,
+    ),
 )
 
 
@@ -154,7 +166,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
             command.name,
             help=command.help,
             description=command.description,
-            epilog=EPILOG,
+            epilog=command.epilog,
             formatter_class=_Formatter,
         )
         if only in (None, command.name):

@@ -30,6 +30,8 @@ class Driver(Record):
         newer_than_table: True when the branch is newer than every one that is known; ``cuda`` and
             ``ptx_isa`` are then those of the newest known, and the driver may read more.
         certain: False when the pairing of branch and CUDA version is not sure.
+        reader: branch of the libcuda that reads code; 0 when it is ``branch`` itself, another one
+            with a libcuda of NVIDIA's cuda-compat packages.
     """
 
     text: str
@@ -38,6 +40,46 @@ class Driver(Record):
     ptx_isa: tuple[int, int]
     newer_than_table: bool
     certain: bool
+    reader: int = 0
+
+    @property
+    def reading_branch(self) -> int:
+        """Branch of the libcuda that reads code: ``reader`` where it is given, else ``branch``."""
+        return self.reader or self.branch
+
+    @classmethod
+    def of(cls, branch_text: str, cuda_version: str) -> Driver:
+        """Put together what a machine says of itself: its kernel's driver and its libcuda.
+
+        They differ with a libcuda of NVIDIA's cuda-compat packages. The kernel's driver decides
+        which GPUs there are, libcuda which PTX and which compression is read.
+
+        Args:
+            branch_text: version of the kernel's driver, ``535.183.01``; empty when not known.
+            cuda_version: what ``cuDriverGetVersion`` says, ``13.0``; empty when not known. One
+                between two known versions is taken for the lower.
+
+        Raises:
+            DriverError: neither is known, or one cannot be understood.
+        """
+        if not cuda_version:
+            return cls.parse(branch_text)
+        row, newer = _row_of_cuda(cuda_version)
+        text = f"CUDA {cuda_version}"
+        if not branch_text:
+            return _driver(text, row.driver_branch, row, newer=newer)
+        kernel = cls.parse(branch_text)
+        if kernel.cuda == row.cuda and kernel.newer_than_table == newer:
+            return kernel
+        return cls(
+            text=f"{kernel.text} with libcuda of {text}",
+            branch=kernel.branch,
+            cuda=row.cuda,
+            ptx_isa=row.isa,
+            newer_than_table=newer,
+            certain=kernel.certain and row.certain and not newer,
+            reader=row.driver_branch,
+        )
 
     @classmethod
     def parse(cls, text: str | Driver) -> Driver:
@@ -101,6 +143,20 @@ def _of_cuda(text: str, version: tuple[int, int]) -> Driver:
         msg = f"no driver is known of the CUDA version of {text!r}"
         raise DriverError(msg, hint=_HINT)
     return _driver(text, row.driver_branch, row, newer=False)
+
+
+def _row_of_cuda(version: str) -> tuple[ToolkitRow, bool]:
+    """Return the row of the version or of the next lower one, and whether it is beyond them all."""
+    major, _, minor = version.partition(".")
+    if not (major.isascii() and major.isdigit() and minor.isascii() and minor.isdigit()):
+        msg = f"expected a CUDA version such as 13.0, found {version!r}"
+        raise DriverError(msg, hint=_HINT)
+    numbers = int(major), int(minor)
+    row = next((row for row in reversed(TOOLKITS) if row.cuda <= numbers), None)
+    if row is None:
+        msg = f"expected CUDA {TOOLKITS[0].toolkit} or later, found {version!r}"
+        raise DriverError(msg, hint=_HINT)
+    return row, numbers > TOOLKITS[-1].cuda
 
 
 def _driver(text: str, branch: int, row: ToolkitRow, *, newer: bool) -> Driver:

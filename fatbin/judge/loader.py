@@ -291,7 +291,7 @@ class Loader:
         if (
             entry.compression.value == "zstd"
             and self.driver
-            and self.driver.branch < ZSTD.first_driver
+            and self.driver.reading_branch < ZSTD.first_driver
         ):
             return _failed(INVALID_IMAGE, index, "driver.zstd")._replace(driver=ZSTD.first_driver)
         if how is How.NATIVE and entry.image_arch is not None:

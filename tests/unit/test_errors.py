@@ -25,6 +25,8 @@ def make(cls: type[fatbin.FatbinError]) -> fatbin.FatbinError:
         extra = {"outcome": "FAIL"}
     elif issubclass(cls, errors.PolicyError):
         extra = {"key": "ptx", "line": 3}
+    elif issubclass(cls, errors.DeviceError):
+        extra = {"code": 100, "name": "CUDA_ERROR_NO_DEVICE"}
     elif issubclass(cls, errors.FormatError):
         extra = {"offset": 0x40, "field": "size", "expected": "1", "found": "2"}
     return cls("what happened", location="a.so", **extra)  # type: ignore[arg-type]
