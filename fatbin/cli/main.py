@@ -10,7 +10,19 @@ import sys
 
 from fatbin import __version__
 from fatbin._record import Record
-from fatbin.cli import check, detect, diff, exits, explain, extract, gpus, kernels, read, size
+from fatbin.cli import (
+    check,
+    detect,
+    diff,
+    exits,
+    explain,
+    extract,
+    gpus,
+    kernels,
+    read,
+    size,
+    smoke,
+)
 from fatbin.cli.tell import tell, tell_error
 from fatbin.errors import FatbinError
 
@@ -19,6 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 EPILOG = "exit codes: 0 done, 1 a gate fails, 2 could not do it, 3 no device code anywhere"
+SMOKE_EPILOG = (
+    "exit codes: 0 PASS, 1 FAIL or TIMEOUT, 2 could not do it, 3 SKIPPED: nothing was tried"
+)
 DETECT_EPILOG = "exit codes: 0 there is a GPU, 2 could not do it, 3 there is none"
 
 
@@ -141,6 +156,15 @@ COMMANDS = (
         detect.configure_detect,
         detect.run_detect,
         DETECT_EPILOG,
+    ),
+    Command(
+        "smoke",
+        "whether NCCL works on this machine's GPUs, by trying it",
+        "Run a small job of NCCL's with the torch that is installed, one process a GPU, and say "
+        "what comes of it and why. Needs GPUs and torch; without them it is SKIPPED, exit 3.",
+        smoke.configure_smoke,
+        smoke.run_smoke,
+        SMOKE_EPILOG,
     ),
 )
 
