@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fatbin.node.smoke.supervise import Watched
 
 BUSY = 0.3
-"""Processors from which on a process counts as busy: one that computes has to share them with others."""
+"""Processors from which on a process counts as busy: it may have to share them with others."""
 _CRASH_LEAD = 0.5
 _REASON_CHARACTERS = 300
 _TIME_OF_LOG = re.compile(r"^.*?NCCL (?:INFO|WARN|TRACE) ")
@@ -39,6 +39,14 @@ NO_CODE_ACTION = (
 JIT_ACTION = (
     "use an NCCL with machine code for the GPU; until then wait for minutes, or bring along a "
     "filled compute cache (CUDA_CACHE_PATH)"
+)
+
+SLOW_ACTION = (
+    "look at the stack and the last NCCL line of each rank; a longer --timeout tells slow from "
+    "stuck"
+)
+WRONG_ACTION = (
+    "wrong values are no matter of missing code: try another NCCL, then another GPU or link"
 )
 
 
@@ -176,7 +184,7 @@ def _action(watched: Watched, culprit: RankReport | None) -> str:
     if _lacks_code(culprit):
         return NO_CODE_ACTION
     if watched.timed_out and not any(step.checked for step in culprit.steps):
-        return "look at the stack and the last NCCL line of each rank; a longer --timeout tells slow from stuck"
+        return SLOW_ACTION
     if culprit.error == _WRONG:
-        return "an operation that leaves wrong values is no matter of missing code: try another NCCL, then another GPU or link"
+        return WRONG_ACTION
     return "look at the rank's last lines in the report"

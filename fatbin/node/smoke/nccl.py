@@ -67,7 +67,7 @@ def smoke_nccl(
         environment: variables of the ranks (default: those of this process).
 
     Returns:
-        The result. What cannot be tried here (no GPU, no torch, no NCCL) is SKIPPED with the reason.
+        The result. What cannot be tried here (no GPU, no torch, no NCCL) is SKIPPED, with why.
 
     Raises:
         DeviceError: the processes cannot be started.
@@ -113,9 +113,7 @@ def _nothing_to_try(detection: Detection, count: int) -> SmokeResult | None:
         have = "1 GPU" if len(detection.gpus) == 1 else f"{len(detection.gpus)} GPUs"
         return SmokeResult(
             SmokeOutcome.SKIPPED,
-            f"{count} ranks need a GPU each, and there is {have}"
-            if len(detection.gpus) == 1
-            else f"{count} ranks need a GPU each, and there are {have}",
+            f"{count} ranks need a GPU each, and this machine has {have}",
             ranks=count,
         )
     return None

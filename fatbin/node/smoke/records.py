@@ -201,7 +201,7 @@ class SmokeResult(Record):
 
 def report_from(data: dict[str, Any]) -> RankReport:
     """Return the report of one rank of a JSON document: a recording can be judged again."""
-    fields = {
+    fields: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in data.items()
         if key in RankReport._fields

@@ -143,7 +143,7 @@ def _built_with(torch: Any) -> str:  # noqa: ANN401 - a module
     return ".".join(str(number) for number in torch.cuda.nccl.version())
 
 
-# Which NCCL that is --------------------------------------------------------------------------------
+# Which NCCL that is -------------------------------------------------------------------------------
 
 
 class _DlInfo(ctypes.Structure):
