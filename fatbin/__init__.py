@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
     from fatbin.limits import Limits
     from fatbin.node.detect import detect
+    from fatbin.node.probe import probe
+    from fatbin.node.probe_records import GpuProbe, Probe, ProbeResult
     from fatbin.node.records import Attempt, DetectedGpu, Detection
     from fatbin.scanning.opened import OpenContainer, OpenEntry, OpenFile, OpenLibrary, open  # noqa: A004
     from fatbin.scanning.scanner import scan, scan_bytes
@@ -111,6 +113,8 @@ _HOMES = {
     "fatbin.kinds": ("Compression", "EntryFlags", "EntryKind", "Place"),
     "fatbin.limits": ("Limits",),
     "fatbin.node.detect": ("detect",),
+    "fatbin.node.probe": ("probe",),
+    "fatbin.node.probe_records": ("GpuProbe", "Probe", "ProbeResult"),
     "fatbin.node.records": ("Attempt", "DetectedGpu", "Detection"),
     "fatbin.scanning.opened": ("OpenContainer", "OpenEntry", "OpenFile", "OpenLibrary", "open"),
     "fatbin.scanning.scanner": ("scan", "scan_bytes"),
@@ -146,6 +150,7 @@ __all__ = [
     "Finding",
     "FormatError",
     "Gpu",
+    "GpuProbe",
     "How",
     "Ignore",
     "IgnoredFinding",
@@ -170,6 +175,8 @@ __all__ = [
     "Place",
     "Policy",
     "PolicyError",
+    "Probe",
+    "ProbeResult",
     "Ptx",
     "Severity",
     "SizeMismatchError",
@@ -186,6 +193,7 @@ __all__ = [
     "detect",
     "open",
     "parse_gpus",
+    "probe",
     "read_policy",
     "scan",
     "scan_bytes",

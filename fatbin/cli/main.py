@@ -19,6 +19,7 @@ from fatbin.cli import (
     extract,
     gpus,
     kernels,
+    probe,
     read,
     size,
     smoke,
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 EPILOG = "exit codes: 0 done, 1 a gate fails, 2 could not do it, 3 no device code anywhere"
+PROBE_EPILOG = (
+    "exit codes: 0 as predicted, 1 not as predicted, 2 no GPU or could not do it, "
+    "3 nothing to probe"
+)
 SMOKE_EPILOG = (
     "exit codes: 0 PASS, 1 FAIL or TIMEOUT, 2 could not do it, 3 SKIPPED: nothing was tried"
 )
@@ -156,6 +161,15 @@ COMMANDS = (
         detect.configure_detect,
         detect.run_detect,
         DETECT_EPILOG,
+    ),
+    Command(
+        "probe",
+        "whether the driver of this machine loads a file's modules, as predicted",
+        "Give the modules of a file to the driver of this machine, without running a kernel, and "
+        "compare with what check would say. Crashes and hangs stay in child processes.",
+        probe.configure_probe,
+        probe.run_probe,
+        PROBE_EPILOG,
     ),
     Command(
         "smoke",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from fatbin._record import Record
 from fatbin.arch import ComputeCapability
 from fatbin.errors import DeviceError, DriverError
@@ -155,6 +157,8 @@ def plain(value: object) -> Any:  # noqa: ANN401 - JSON
     """Return JSON-ready data of records."""
     if isinstance(value, ComputeCapability):
         return str(value)
+    if isinstance(value, Enum):
+        return value.value
     if isinstance(value, tuple):
         fields = getattr(value, "_fields", None)
         if fields is None:
