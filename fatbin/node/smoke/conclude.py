@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from fatbin.node.smoke.records import RankReport
     from fatbin.node.smoke.supervise import Watched
 
-BUSY = 0.3
-"""Processors from which on a process counts as busy: it may have to share them with others."""
+BUSY = 0.5
+"""Processors from which on a process counts as busy: one that computes has one."""
 _CRASH_LEAD = 0.5
 _REASON_CHARACTERS = 300
 _TIME_OF_LOG = re.compile(r"^.*?NCCL (?:INFO|WARN|TRACE) ")

@@ -68,7 +68,8 @@ class RankReport(Record):
         warnings: NCCL's warnings, the first ones.
         errors: the last lines of standard error that are not NCCL's.
         stack: of the Python code, when it was ended or crashed.
-        cores: processors that it kept busy, over a second before it was ended; None when not asked.
+        cores: processors that it used or waited for, over a second before it was ended; None when
+            not asked.
         cache: bytes by which the driver's compute cache grew in the round; None when not asked or
             there is no cache.
     """

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import io
 import os
 import signal
 import sys
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 SMALL = 1024
 _PERIOD = 1000
+_IOLBF = 1
 _FLOAT = 4
 _ERROR_TEXT = 4000
 _LEAVE_SECONDS = 10.0
@@ -50,22 +52,43 @@ class WrongValue(Exception):  # noqa: N818 - named in reports as it is
 def main(request: dict[str, Any]) -> None:
     """Be one rank, and stay until the parent ends this process."""
     channel = Channel()
+    _show_lines_at_once()
     faulthandler.enable(file=request["stacks"], all_threads=True)
     faulthandler.register(signal.SIGUSR1, file=request["stacks"], all_threads=True)
     steps = Steps(channel)
+    store = None
     try:
-        _run(request, steps)
+        store = _run(request, steps)
     except Skipped as exc:
         channel.send(skipped=str(exc))
     except BaseException as exc:  # noqa: BLE001 - whatever it is, it is the answer
         channel.send(failed=str(exc)[:_ERROR_TEXT], error=type(exc).__name__, at=time.monotonic())
         traceback.print_exc()
-        sys.stderr.flush()
+        _flush()
         os._exit(1)
     else:
         channel.send(finished=True, at=time.monotonic())
-    # Rank 0 serves the store, so nobody leaves before everybody is done: the parent knows.
+    _stay_with(store)
+
+
+def _stay_with(_store: object) -> None:
+    """Keep the store, which rank 0 serves, until the parent, who sees all ranks, ends this."""
     threading.Event().wait()
+
+
+def _show_lines_at_once() -> None:
+    """Have what Python and C print leave with every line: NCCL's log goes through C's buffer."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True)
+    libc = ctypes.CDLL(None)
+    libc.setvbuf(ctypes.c_void_p.in_dll(libc, "stdout"), None, _IOLBF, 0)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    ctypes.CDLL(None).fflush(None)
 
 
 class Steps:
@@ -88,7 +111,8 @@ class Steps:
         self._channel.send(facts=facts)
 
 
-def _run(request: dict[str, Any], steps: Steps) -> None:
+def _run(request: dict[str, Any], steps: Steps) -> Any:  # noqa: ANN401 - of torch
+    """Do everything; return what the other ranks need until they are done."""
     steps.begin("importing torch")
     torch = _torch()
     steps.facts(torch=str(torch.__version__), cuda=str(torch.version.cuda or ""))
@@ -98,7 +122,7 @@ def _run(request: dict[str, Any], steps: Steps) -> None:
     local = request["device"]
     steps.begin(f"opening GPU {local}")
     if torch.cuda.device_count() <= local:
-        msg = f"torch finds {torch.cuda.device_count()} GPUs, and GPU {local} is wanted"
+        msg = f"GPU {local} is wanted, and torch counts {torch.cuda.device_count()} from 0"
         raise Skipped(msg)
     torch.cuda.set_device(local)
     device = torch.device("cuda", local)
@@ -112,6 +136,7 @@ def _run(request: dict[str, Any], steps: Steps) -> None:
     if request["launched"]:
         steps.begin("leaving together")
         _leave_together(store, rank, world)
+    return store
 
 
 def _torch() -> Any:  # noqa: ANN401 - a module
