@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def run(
     *,
     ranks: int = 2,
     env: dict[str, str] | None = None,
-    **options: Any,
+    **options: Any,  # noqa: ANN401 - of smoke_nccl
 ) -> SmokeResult:
     """Run a job of two ranks; time is short."""
     options = {"timeout": 20.0, "start_timeout": 60.0, "size": SIZE, **options}
@@ -69,13 +70,12 @@ def is_there(pid: int) -> bool:
         return False
 
 
-def wait_for(what: Any, seconds: float = 20.0) -> Any:
-    """Return what something gives as soon as it gives something; fail when it does not."""
+def wait_for(what: Callable[[], bool], seconds: float = 20.0) -> None:
+    """Wait until something is so; fail when it does not come."""
     end = time.monotonic() + seconds
-    while not (found := what()):
+    while not what():
         assert time.monotonic() < end, "it did not come"
         time.sleep(0.02)
-    return found
 
 
 PYTHON = sys.executable
