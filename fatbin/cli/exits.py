@@ -3,8 +3,8 @@
 PASS = 0
 """Done, and everything could be read; of ``check``: PASS, or WARN without ``--strict``."""
 FAIL = 1
-"""A gate fails: ``check`` says FAIL, or ``diff --exit-code`` found a difference."""
+"""A gate fails: ``check`` says FAIL, ``diff --exit-code`` found a difference, or ``probe`` did."""
 ERROR = 2
-"""Could not do it, or not whole: usage, a bad policy, unreadable or damaged input."""
+"""Could not do it, or not whole: usage, a bad policy, unreadable or damaged input, no GPU."""
 NOTHING = 3
-"""Nothing to judge: no device code anywhere."""
+"""Nothing to judge: no device code anywhere; of ``detect``: no GPU."""

@@ -227,7 +227,16 @@ def _output_failed(error: OSError) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     # Records are tuples without cycles: the collector would only walk them again and again.
+    collecting = gc.isenabled()
     gc.disable()
+    try:
+        return _run(argv)
+    finally:
+        if collecting:
+            gc.enable()  # a program that calls this goes on
+
+
+def _run(argv: Sequence[str] | None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # file names are any bytes

@@ -68,10 +68,11 @@ class Case(Record):
 
 
 def name_of(library: Library) -> str:
-    """Return the soname of a library, or the last part of its location."""
+    """Return the soname of a library, or the name of its file or archive member."""
     if library.linkage is not None and library.linkage.soname:
         return library.linkage.soname
-    return library.location.replace("\\", "/").rpartition("/")[2] or library.location
+    member = library.location.rpartition("::")[2].replace("\\", "/")
+    return member.rpartition("/")[2] or library.location
 
 
 def version_of(library: Library) -> str:

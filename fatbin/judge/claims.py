@@ -59,7 +59,6 @@ def about_process(
                 "FB505",
                 Severity.NOTE,
                 f"compute capability {gpu.cc} is not in the tables; judged by the general rules",
-                gpu=str(gpu),
             )
 
 

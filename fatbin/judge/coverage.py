@@ -206,7 +206,7 @@ def best_coverage(library: Library, sorted_modules: Sorted) -> int:
     """Return the largest number of modules that serve any one architecture the library names."""
     named: Counter[int] = Counter()
     for group in sorted_modules.judged:
-        for number in {e.arch.number for e in group.module.entries if e.kind == "sass" and e.arch}:
+        for number in {e.arch.number for e in group.module.entries if e.kind in IMAGES and e.arch}:
             named[number] += group.size
     best = 0
     for number, _ in named.most_common(_MOST_ARCHITECTURES):

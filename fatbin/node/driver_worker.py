@@ -181,8 +181,10 @@ def _nvml_device(library: ctypes.CDLL, index: int) -> dict[str, Any]:
     ask("nvmlDeviceGetMemoryInfo", handle, ctypes.byref(memory))
     ask("nvmlDeviceGetUUID", handle, uuid, len(uuid))
     ask("nvmlDeviceGetPciInfo_v3", handle, ctypes.byref(pci))
-    if library.nvmlDeviceGetMigMode(handle, ctypes.byref(mode), ctypes.byref(pending)) != 0:
-        mode.value = 0  # most GPUs know no such mode
+    # Most GPUs know no such mode, and old libraries no such question.
+    ask_mode = getattr(library, "nvmlDeviceGetMigMode", None)
+    if ask_mode is None or ask_mode(handle, ctypes.byref(mode), ctypes.byref(pending)) != 0:
+        mode.value = 0
     return {
         "index": index,
         "name": text_of(name),

@@ -242,3 +242,15 @@ def test_a_terminal_gets_rich_tables(no_color: bool) -> None:  # noqa: FBT001
     assert "sm_120" in out.decode()
     assert "─" in out.decode()
     assert (b"\x1b[36m" in out) is not no_color
+
+
+def test_a_program_that_calls_main_keeps_its_collector() -> None:
+    import gc
+
+    from fatbin.cli import main
+
+    assert gc.isenabled()
+    assert main(["explain", "--list"]) == 0
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert gc.isenabled()

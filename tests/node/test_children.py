@@ -21,6 +21,7 @@ from fatbin import DeviceError
 from fatbin.node import child_side, children
 from fatbin.node.children import Child, TimedOut
 
+pytestmark = pytest.mark.usefixtures("machine")
 WORKER = "fatbin.node.driver_worker"
 
 
@@ -64,6 +65,17 @@ def test_no_child_outlives_its_parent(
     parent.send_signal(how)
     parent.communicate(timeout=20)
     assert parent.returncode != 0
+    assert machine.left_over() == []
+
+
+def test_nvidia_smi_does_not_outlive_it_either(machine: Machine) -> None:
+    machine.without("libcuda.so.1", "libnvidia-ml.so.1")
+    machine.program("nvidia-smi", 'echo $$ >> "$STANDIN_PIDS"\nexec sleep 1000\n')
+    machine.patch.setenv("PATH", f"{machine.programs}:/usr/bin:/bin")
+    parent, child = waiting(machine, "import fatbin; fatbin.detect(timeout=600)", 1)
+    assert is_running(child)
+    parent.kill()
+    parent.communicate(timeout=20)
     assert machine.left_over() == []
 
 

@@ -15,6 +15,8 @@ import fatbin
 from fatbin import ComputeCapability, DeviceError
 from fatbin.node.sources import bus_address
 
+pytestmark = pytest.mark.usefixtures("machine")
+
 
 def mapped() -> str:
     return Path("/proc/self/maps").read_text()

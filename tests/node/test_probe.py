@@ -18,6 +18,8 @@ import fatbin
 from fatbin import DeviceError, EntrySpec, Probe, ProbeResult, SourceError, probe
 from fatbin.cli import main
 
+pytestmark = pytest.mark.usefixtures("machine")
+
 
 def container(*archs: str, identifier: str = "") -> bytes:
     """Return a container with cubins (``sm_80``) and PTX (``compute_80``) of these names."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from support import FIXTURES
 
+import fatbin
 from fatbin import DriverError, FatbinError
 from fatbin.judge.driver import (
     Driver,
@@ -117,3 +119,60 @@ def test_the_first_driver_for_an_isa(isa: tuple[int, int], branch: int | None) -
 )
 def test_the_first_driver_for_a_major_version(major: int, driver: str) -> None:
     assert minimum_driver_for_toolkit_major(major) == driver
+
+
+@pytest.mark.parametrize(
+    ("branch", "cuda", "text", "known", "reads"),
+    [
+        ("580.159.04", "13.0", "580.159.04", 580, (13, 0)),
+        ("535.183.01", "13.0", "535.183.01 with libcuda of CUDA 13.0", 535, (13, 0)),
+        ("570.124", "12.4", "570.124 with libcuda of CUDA 12.4", 570, (12, 4)),
+        ("", "12.8", "CUDA 12.8", 570, (12, 8)),
+        ("550.54.14", "", "550.54.14", 550, (12, 4)),
+    ],
+)
+def test_a_machines_driver_is_its_kernels_and_its_libcuda(
+    branch: str, cuda: str, text: str, known: int, reads: tuple[int, int]
+) -> None:
+    driver = Driver.of(branch, cuda)
+    assert (str(driver), driver.branch, driver.cuda) == (text, known, reads)
+    assert not driver.newer_than_table
+    assert driver.certain
+
+
+def test_libcuda_decides_what_is_read_and_the_kernel_which_gpus_there_are() -> None:
+    compat = Driver.of("535.183.01", "13.0")
+    assert (compat.ptx_isa, compat.reader, compat.reading_branch) == ((9, 0), 580, 580)
+    assert Driver.parse("535").reading_branch == 535
+    zstd = fatbin.scan(FIXTURES / "cmode_size.fatbin").libraries[0].modules[0]
+    assert {str(entry.compression) for entry in zstd.entries} == {"zstd"}
+    arch = next(entry.arch for entry in zstd.entries if entry.kind == "sass" and entry.arch)
+    device = arch.compute_capability
+    assert fatbin.choose(zstd, device, Driver.parse("535")).code == 200
+    assert fatbin.choose(zstd, device, compat).code == 0
+    blackwell = fatbin.ComputeCapability(12, 0)
+    assert fatbin.choose(zstd, blackwell, compat).code == 100
+
+
+@pytest.mark.parametrize(
+    ("cuda", "found", "newer"),
+    [("14.2", (13, 5), True), ("13.0", (13, 0), False), ("11.9", (11, 8), False)],
+)
+def test_a_libcuda_between_or_beyond_known_ones(
+    cuda: str,
+    found: tuple[int, int],
+    newer: bool,  # noqa: FBT001 - a column
+) -> None:
+    driver = Driver.of("", cuda)
+    assert (driver.cuda, driver.newer_than_table, driver.certain) == (found, newer, not newer)
+
+
+@pytest.mark.parametrize("wrong", ["13", "x.y", "5.0", "\u0661\u0663.0"])
+def test_what_is_no_cuda_version_is_refused(wrong: str) -> None:
+    with pytest.raises(DriverError):
+        Driver.of("580", wrong)
+
+
+def test_a_machine_that_says_nothing_is_refused() -> None:
+    with pytest.raises(DriverError):
+        Driver.of("", "")
