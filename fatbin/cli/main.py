@@ -19,6 +19,7 @@ from fatbin.cli import (
     extract,
     gpus,
     kernels,
+    preflight,
     probe,
     read,
     size,
@@ -38,6 +39,10 @@ PROBE_EPILOG = (
 )
 SMOKE_EPILOG = (
     "exit codes: 0 PASS, 1 FAIL or TIMEOUT, 2 could not do it, 3 SKIPPED: nothing was tried"
+)
+PREFLIGHT_EPILOG = (
+    "exit codes: 0 PASS or WARN, 1 FAIL (WARN with --strict), 2 could not do it, 3 no GPU or "
+    "nothing to look at"
 )
 DETECT_EPILOG = "exit codes: 0 there is a GPU, 2 could not do it, 3 there is none"
 
@@ -179,6 +184,15 @@ COMMANDS = (
         smoke.configure_smoke,
         smoke.run_smoke,
         SMOKE_EPILOG,
+    ),
+    Command(
+        "preflight",
+        "whether this node is ready: GPUs, libraries, driver, NCCL; for init containers",
+        "Look for GPUs, check the libraries that programs would load, give them to the driver, and "
+        "try NCCL. One block of text; JSON, metrics and a termination message beside it.",
+        preflight.configure_preflight,
+        preflight.run_preflight,
+        PREFLIGHT_EPILOG,
     ),
 )
 

@@ -48,7 +48,7 @@ class TCPStore:
             self.socket.connect((host, port))
 
     def add(self, _key: str, _number: int) -> int:
-        return state.world
+        return int(state.world)
 
 
 class HashStore:
@@ -62,12 +62,12 @@ class FileStore:
 
 
 class PrefixStore:
-    def __init__(self, prefix: str, store: object) -> None:
+    def __init__(self, prefix: str, store: TCPStore) -> None:
         assert prefix
         self.store = store
 
     def add(self, key: str, number: int) -> int:
-        return self.store.add(key, number)  # type: ignore[attr-defined,no-any-return]
+        return self.store.add(key, number)
 
 
 def rendezvous(url: str) -> Iterator[tuple[object, int, int]]:
