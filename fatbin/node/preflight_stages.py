@@ -178,7 +178,7 @@ def _of_probe(file: LookedAt, found: Probe) -> list[_Line]:
     for probed in found.gpus:
         tried, loaded = len(probed.tried), len(probed.having("loaded"))
         on = f"on GPU {probed.gpu}"
-        broken = [r for r in probed.disagreements if r.status != "loaded"]
+        broken = [r for r in probed.disagreements if r.status != "loaded" and not r.predicted]
         if tried and not loaded:
             said = f"the driver takes none of the {tried:,} modules of {name} {on}"
             first = probed.tried[0]
@@ -191,6 +191,11 @@ def _of_probe(file: LookedAt, found: Probe) -> list[_Line]:
         elif probed.having("not-tried"):
             first = probed.having("not-tried")[0]
             lines.append(_Line(WARN, f"not all modules of {name} were tried {on}: {first.said}"))
+        elif probed.disagreements:
+            said = (
+                f"{len(probed.disagreements):,} of {tried:,} modules of {name} do not do what was"
+            )
+            lines.append(_Line(WARN, f"{said} predicted {on}", "fatbin probe lists them"))
         elif not tried:
             said = f"no module of {name} was tried {on}: {probed.results[0].said}"
             lines.append(_Line(WARN, said, "fatbin probe --jit tries what must be compiled"))
