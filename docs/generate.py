@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judge_blocks import codes, facts, statements, table
+from symptom_blocks import symptoms
 
 import fatbin
 from fatbin.format.schema import LAYOUTS, markdown_table
@@ -288,6 +289,7 @@ GENERATORS: dict[str, Callable[[str], str]] = {
     "policy": policy,
     "record": record,
     "statements": statements,
+    "symptoms": symptoms,
     "words": words,
 }
 

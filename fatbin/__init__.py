@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from fatbin.format.build import EntrySpec, build
     from fatbin.format.images import Cubin, Ltoir, Ptx
+    from fatbin.guarding import Guarded, Machine, guard, ray_setup_hook
     from fatbin.inventory import Entry, Inventory, Issue, Library, Linkage, Module
     from fatbin.judge.check import check
     from fatbin.judge.driver import Driver
@@ -63,8 +64,12 @@ if TYPE_CHECKING:
     from fatbin.node.probe import probe
     from fatbin.node.probe_records import GpuProbe, Probe, ProbeResult
     from fatbin.node.records import Attempt, DetectedGpu, Detection
+    from fatbin.scanning.cache import default_cache
+    from fatbin.scanning.loader import loader_order
+    from fatbin.scanning.many import scan_many
     from fatbin.scanning.opened import OpenContainer, OpenEntry, OpenFile, OpenLibrary, open  # noqa: A004
-    from fatbin.scanning.scanner import scan, scan_bytes
+    from fatbin.scanning.scanner import scan_bytes
+    from fatbin.scanning.targets import scan
 
 _HOMES = {
     "fatbin.arch": ("Architecture", "ComputeCapability"),
@@ -90,6 +95,7 @@ _HOMES = {
     ),
     "fatbin.format.build": ("EntrySpec", "build"),
     "fatbin.format.images": ("Cubin", "Ltoir", "Ptx"),
+    "fatbin.guarding": ("Guarded", "Machine", "guard", "ray_setup_hook"),
     "fatbin.inventory": ("Entry", "Inventory", "Issue", "Library", "Linkage", "Module"),
     "fatbin.judge.check": ("check",),
     "fatbin.judge.driver": ("Driver",),
@@ -117,7 +123,11 @@ _HOMES = {
     "fatbin.node.probe_records": ("GpuProbe", "Probe", "ProbeResult"),
     "fatbin.node.records": ("Attempt", "DetectedGpu", "Detection"),
     "fatbin.scanning.opened": ("OpenContainer", "OpenEntry", "OpenFile", "OpenLibrary", "open"),
-    "fatbin.scanning.scanner": ("scan", "scan_bytes"),
+    "fatbin.scanning.scanner": ("scan_bytes",),
+    "fatbin.scanning.cache": ("default_cache",),
+    "fatbin.scanning.loader": ("loader_order",),
+    "fatbin.scanning.many": ("scan_many",),
+    "fatbin.scanning.targets": ("scan",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -151,6 +161,7 @@ __all__ = [
     "FormatError",
     "Gpu",
     "GpuProbe",
+    "Guarded",
     "How",
     "Ignore",
     "IgnoredFinding",
@@ -164,6 +175,7 @@ __all__ = [
     "Limits",
     "Linkage",
     "Ltoir",
+    "Machine",
     "MissingDependencyError",
     "Module",
     "OpenContainer",
@@ -190,13 +202,18 @@ __all__ = [
     "build",
     "check",
     "choose",
+    "default_cache",
     "detect",
+    "guard",
+    "loader_order",
     "open",
     "parse_gpus",
     "probe",
+    "ray_setup_hook",
     "read_policy",
     "scan",
     "scan_bytes",
+    "scan_many",
 ]
 
 

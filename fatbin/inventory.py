@@ -186,16 +186,23 @@ class Linkage(Record):
 
 
 class Library(Record):
-    """One file or archive member.
+    """One file, or member of an archive or package.
 
     Attributes:
-        location: path, with ``::member`` for members of archives.
+        location: path, with ``::member`` for members of archives and packages.
         format: ``elf``, ``pe``, ``coff``, ``fatbin``, ``cubin``, ``ptx`` or ``ltoir``.
         machine: of the host code, as ``uname -m`` prints it; empty for bare device code.
         size: of the file or member.
         modules: by offset.
         issues: what could not be read.
         linkage: None when it was not asked for, or for bare device code and objects.
+        distribution: the package it belongs to, such as ``nvidia-nccl-cu12``; empty when no package
+            manager tells.
+        distribution_version: of that package, such as ``2.26.2``.
+        aliases: other paths of the same file in a directory, hard and symbolic links, or in an
+            image, hard links.
+        layer: of a container image, that brought the file: its digest or path as the image names
+            it, and its number from the lowest, such as ``sha256:1f3e... (3 of 12)``; else empty.
     """
 
     location: str
@@ -205,6 +212,10 @@ class Library(Record):
     modules: tuple[Module, ...] = ()
     issues: tuple[Issue, ...] = ()
     linkage: Linkage | None = None
+    distribution: str = ""
+    distribution_version: str = ""
+    aliases: tuple[str, ...] = ()
+    layer: str = ""
 
     @property
     def entries(self) -> Iterator[Entry]:

@@ -27,6 +27,14 @@ class Limits(Record):
             with a section a function have some ten thousands.
         text_bytes: one PTX text found outside a container; seen 4 MB.
         header_bytes: section tables, string tables and the like read into memory at a time.
+        member_bytes: one inflated member of a wheel, package or image; seen 749,169,616 in cuBLAS.
+        member_ratio: inflated over compressed size of one member larger than 8 MiB; seen 18.8 in a
+            library and 44.3 in a header. What deflate can reach is 1032.
+        archive_bytes: all that is inflated for one target, nested archives included; images hold
+            some ten gigabytes.
+        archive_members: files in one target, nested archives included; seen 16,017 in a wheel,
+            images hold some hundred thousands.
+        depth: archives within archives; a wheel in a zip has 2, a layer of an image in a zip 3.
     """
 
     image_bytes: int = 1 << 30
@@ -38,6 +46,11 @@ class Limits(Record):
     sections: int = 200_000
     text_bytes: int = 256 << 20
     header_bytes: int = 64 << 20
+    member_bytes: int = 16 << 30
+    member_ratio: int = 300
+    archive_bytes: int = 1 << 38
+    archive_members: int = 2_000_000
+    depth: int = 4
 
     def check_inflated(self, compressed_size: int, size: int, offset: int = -1) -> None:
         """Refuse sizes that only a bomb or damage would declare.

@@ -113,6 +113,7 @@ def test_a_changed_block_is_stale() -> None:
                 )
             ],
         ),
+        ("symptoms.md", "symptoms", ["effect", "likely", "possible", "sources", "texts"]),
         ("verdict.md", "words", [f"fatbin.judge.verdict.{w}" for w in ("Outcome", "Severity")]),
     ],
 )
@@ -246,7 +247,7 @@ def _execute(line: str, folder: Path) -> tuple[int, str]:
     [pytest.param(body, policy, id=name) for name, body, policy in _console_blocks()],
 )
 def test_console_blocks_print_what_they_show(block: str, policy: str, tmp_path: Path) -> None:
-    for name in ("cli.py", "fatbin", "fixtures"):  # a checkout that commands may write into
+    for name in ("cli.py", "docs", "fatbin", "fixtures"):  # a checkout that commands may write into
         (tmp_path / name).symlink_to(ROOT / name)
     if policy:
         (tmp_path / "fatbin.toml").write_text(policy, encoding="utf-8")

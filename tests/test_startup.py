@@ -20,6 +20,8 @@ HEAVY = (
     "typing",
     "shutil",
 )
+PACKAGES = ("zipfile", "tarfile", "tempfile", "concurrent", "hashlib", "fatbin.scanning.spool")
+"""What only wheels, directories and the like need."""
 
 
 def modules_after(code: str) -> set[str]:
@@ -39,7 +41,7 @@ def modules_after(code: str) -> set[str]:
     [
         ("import fatbin", HEAVY),
         ("from fatbin.cli.main import build_parser; build_parser().format_help()", HEAVY[:7]),
-        ("from fatbin.cli import main; main(['list', 'fixtures/lib_rdc.so'])", HEAVY),
+        ("from fatbin.cli import main; main(['list', 'fixtures/lib_rdc.so'])", (*HEAVY, *PACKAGES)),
         (
             "import fatbin; fatbin.scan('fixtures/multi.fatbin', linkage=False, kernels=False)",
             HEAVY,

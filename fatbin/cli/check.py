@@ -7,7 +7,7 @@ import sys
 
 from fatbin._record import Record
 from fatbin.cli import exits
-from fatbin.cli.tell import tell, tell_error
+from fatbin.cli.tell import PLATFORM_HELP, tell, tell_error
 from fatbin.errors import CheckFailed, FatbinError
 
 TYPE_CHECKING = False
@@ -40,7 +40,8 @@ def configure_check(parser: argparse.ArgumentParser) -> None:
         "targets",
         nargs="+",
         metavar="TARGET",
-        help="a file, told by content; an inventory as JSON; - for one on standard input",
+        help="a file, wheel, container image, directory or env:PATH; an inventory as JSON; - is "
+        "standard input",
     )
     _add_demands(parser)
     _add_exceptions(parser)
@@ -109,6 +110,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     add("--format", choices=FORMATS, default="text", help="of the document (default: text)")
     add("-o", "--output", metavar="FILE", help="write the document here, when it is whole")
     add("--verify", action="store_true", help="also inflate every payload (reads whole files)")
+    add("--platform", default="", metavar="OS/ARCH", help=PLATFORM_HELP)
     add("--verbose", action="store_true", help="say more in text")
 
 
@@ -237,7 +239,7 @@ def _read_all(arguments: argparse.Namespace) -> tuple[Inventory, int]:
     parts: list[Inventory] = []
     for target in arguments.targets:
         try:
-            parts.append(read_target(target, verify=arguments.verify))
+            parts.append(read_target(target, verify=arguments.verify, platform=arguments.platform))
         except FatbinError as exc:
             tell_error(exc)
     inventory = Inventory(

@@ -3,7 +3,8 @@
 PASS = 0
 """Done, and everything could be read; of ``check``: PASS, or WARN without ``--strict``."""
 FAIL = 1
-"""A gate fails: ``check`` says FAIL, ``diff --exit-code`` found a difference, or ``probe`` did."""
+"""A gate fails: ``check`` says FAIL, ``diff --exit-code`` found a difference, ``diagnose`` a cause,
+``probe`` an answer that was not predicted."""
 ERROR = 2
 """Could not do it, or not whole: usage, a bad policy, unreadable or damaged input, no GPU."""
 NOTHING = 3

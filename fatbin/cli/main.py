@@ -13,6 +13,7 @@ from fatbin._record import Record
 from fatbin.cli import (
     check,
     detect,
+    diagnose,
     diff,
     exits,
     explain,
@@ -149,6 +150,14 @@ COMMANDS = (
         "Print what is behind the findings of a check: what they mean, why, and what to do.",
         explain.configure_explain,
         explain.run_explain,
+    ),
+    Command(
+        "diagnose",
+        "what logs of NCCL, torch, Ray and the kernel say about device code",
+        "Read logs and name likely causes, each with the lines that show it, what it does not "
+        "prove and a command that checks it. Exit 0 when no cause is named, 1 when one is.",
+        diagnose.configure_diagnose,
+        diagnose.run_diagnose,
     ),
     Command(
         "gpus",

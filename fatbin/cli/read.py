@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from fatbin.cli import exits
-from fatbin.cli.tell import tell, tell_error
+from fatbin.cli.tell import PLATFORM_HELP, tell, tell_error
 from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
@@ -27,7 +27,13 @@ def configure_inspect(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="told by content, not by name")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="TARGET",
+        help="a file, wheel or other package, container image, directory, env: or env:PATH; "
+        "- is standard input",
+    )
     parser.add_argument(
         "--format",
         choices=("text", "json"),
@@ -40,7 +46,18 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         help="also inflate every payload and check its size (reads the whole file)",
     )
     parser.add_argument(
+        "--platform",
+        default="",
+        metavar="OS/ARCH",
+        help=PLATFORM_HELP,
+    )
+    parser.add_argument(
         "--allow-empty", action="store_true", help="exit 0 when there is no device code"
+    )
+    parser.add_argument(
+        "--no-cache",
+        action="store_true",
+        help="read all of a directory or environment again, and remember nothing",
     )
 
 
@@ -75,13 +92,12 @@ def _scan_all(arguments: argparse.Namespace, *, linkage: bool) -> tuple[Inventor
     The exit code is 2 when anything could not be read, 3 when there is no device code, else 0.
     """
     from fatbin.inventory import Inventory  # noqa: PLC0415 - usage errors need no scanner
-    from fatbin.scanning.scanner import scan  # noqa: PLC0415
 
     parts: list[Inventory] = []
     failed = False
     for path in arguments.files:
         try:
-            parts.append(scan(path, linkage=linkage, kernels=False, verify=arguments.verify))
+            parts.append(_scan(path, arguments, linkage=linkage))
         except FatbinError as exc:
             tell_error(exc)
             failed = True
@@ -96,6 +112,25 @@ def _scan_all(arguments: argparse.Namespace, *, linkage: bool) -> tuple[Inventor
         tell(f"no device code in {', '.join(arguments.files)}")
         return inventory, exits.NOTHING
     return inventory, exits.PASS
+
+
+def _scan(path: str, arguments: argparse.Namespace, *, linkage: bool) -> Inventory:
+    from fatbin.scanning.scanner import Options, scan_file  # noqa: PLC0415 - as above
+    from fatbin.scanning.targets import is_file  # noqa: PLC0415
+
+    options = Options(
+        linkage=linkage, kernels=False, verify=arguments.verify, platform=arguments.platform
+    )
+    if is_file(path):
+        return scan_file(path, options)
+    from fatbin.scanning.many import plan, run  # noqa: PLC0415 - a file needs less
+
+    cache = None
+    if not arguments.no_cache:
+        from fatbin.scanning.cache import Cache, default_cache  # noqa: PLC0415
+
+        cache = Cache(default_cache())
+    return run([plan(path, options)], options, cache=cache)
 
 
 def _tell(issues: tuple[Issue, ...]) -> None:

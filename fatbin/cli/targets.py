@@ -14,33 +14,47 @@ _HEAD_BYTES = 64
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_target(path: str, *, verify: bool) -> Inventory:
+def read_target(path: str, *, verify: bool, platform: str = "") -> Inventory:
     """Return the inventory of a file, or the one that a document holds.
 
     Args:
-        path: of a file with device code, or of an inventory as JSON; ``-`` for an inventory on
-            standard input.
+        path: of a file with device code, or of an inventory as JSON; ``-`` for either on standard
+            input.
         verify: inflate every payload of a scanned file.
+        platform: of a container image that is there for several.
 
     Raises:
         FatbinError: the target cannot be read, or is neither.
     """
     if path == STDIN:
-        return _document(_standard_input(), "standard input")
+        return _from_input(verify=verify, platform=platform)
     data = _saved(path)
     if data is not None:
         return _document(data, path)
-    from fatbin.scanning.scanner import scan  # noqa: PLC0415 - documents need no scanner
+    from fatbin.scanning.targets import scan  # noqa: PLC0415 - documents need no scanner
 
-    return scan(path, linkage=True, kernels=True, verify=verify)
+    return scan(path, linkage=True, kernels=True, verify=verify, platform=platform)
 
 
-def _standard_input() -> bytes:
+def _from_input(*, verify: bool, platform: str) -> Inventory:
+    """Return the inventory that comes through a pipe, or that of a file that does."""
+    head = _standard_input(_HEAD_BYTES)
+    if head.removeprefix(_BOM).lstrip()[:1] in (b"{", b"["):
+        return _document(head + _standard_input(), "standard input")
+    from fatbin.limits import DEFAULT_LIMITS  # noqa: PLC0415 - documents need no scanner
+    from fatbin.scanning.scanner import Options, scan_view  # noqa: PLC0415
+    from fatbin.scanning.source import open_input  # noqa: PLC0415
+
+    with open_input(STDIN, DEFAULT_LIMITS, head) as view:
+        return scan_view(view, Options(verify=verify, platform=platform))
+
+
+def _standard_input(size: int = -1) -> bytes:
     if sys.stdin is None:
         msg = "expected an inventory, found a closed standard input"
         raise SourceError(msg, location=STDIN)
     try:
-        return sys.stdin.buffer.read()
+        return sys.stdin.buffer.read(size)
     except OSError as exc:
         raise SourceError(f"cannot be read: {exc.strerror or exc}", location=STDIN) from exc
 

@@ -9,6 +9,11 @@ if TYPE_CHECKING:
     from fatbin.errors import FatbinError
 
 
+PLATFORM_HELP = (
+    "of a container image for several, such as linux/arm64 (default: the only one, or linux/amd64)"
+)
+
+
 def tell(message: object) -> None:
     """Write one line; what it quotes from a file cannot steer the terminal or add lines."""
     from fatbin.report.table import printable  # noqa: PLC0415 - most runs have nothing to tell

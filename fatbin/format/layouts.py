@@ -119,3 +119,35 @@ AR_MEMBER = Layout(
     "<16s12s6s6s8s10s2s",
     "name date uid gid mode size end",
 )
+ZIP_END = Layout(
+    "zip end",
+    "<LHHHHLLH",
+    "magic disk directory_disk disk_count count directory_size directory_offset comment_size",
+)
+ZIP64_LOCATOR = Layout(
+    "zip64 locator",
+    "<LLQL",
+    "magic disk end_offset disks",
+)
+ZIP64_END = Layout(
+    "zip64 end",
+    "<LQHHLLQQQQ",
+    "magic size made_by needed disk "
+    "directory_disk disk_count count directory_size directory_offset",
+)
+ZIP_MEMBER = Layout(
+    "zip member",
+    "<LHHHHLLLLHHHHHLL",
+    "magic made_by needed flags method time crc stored "
+    "size name_length extra_length comment_length disk internal external offset",
+)
+ZIP_LOCAL = Layout(
+    "zip local",
+    "<L22sHH",
+    "magic unused name_length extra_length",
+)
+TAR_HEADER = Layout(
+    "tar header",
+    "<100s8s16s12s12s8s1s100s8s80s155s12s",
+    "name mode owner size time checksum type link magic names prefix rest",
+)

@@ -241,6 +241,80 @@ AR_MEMBER = Struct(
     "end" / Bytes(2) * "bytes 60 0A (ar)",
 )
 
+ZIP_END = Struct(
+    "magic" / Int32ul * "bytes 50 4B 05 06 (ZIP)",
+    "disk" / Int16ul * "number of this volume, 0 (ZIP)",
+    "directory_disk" / Int16ul * "volume of the directory, 0 (ZIP)",
+    "disk_count" / Int16ul * "members of this volume (ZIP)",
+    "count" / Int16ul * "members, 0xFFFF with zip64 (ZIP)",
+    "directory_size" / Int32ul * "bytes of the directory, 0xFFFFFFFF with zip64 (ZIP)",
+    "directory_offset" / Int32ul * "of the directory, 0xFFFFFFFF with zip64 (ZIP)",
+    "comment_size" / Int16ul * "bytes behind (ZIP)",
+)
+
+ZIP64_LOCATOR = Struct(
+    "magic" / Int32ul * "bytes 50 4B 06 07, right before the end record (ZIP)",
+    "disk" / Int32ul * "volume of the zip64 end record, 0 (ZIP)",
+    "end_offset" / Int64ul * "of the zip64 end record (ZIP)",
+    "disks" / Int32ul * "volumes, 1 (ZIP)",
+)
+
+ZIP64_END = Struct(
+    "magic" / Int32ul * "bytes 50 4B 06 06 (ZIP)",
+    "size" / Int64ul * "bytes behind this field (ZIP)",
+    "made_by" / Int16ul * "unused (ZIP)",
+    "needed" / Int16ul * "unused (ZIP)",
+    "disk" / Int32ul * "number of this volume, 0 (ZIP)",
+    "directory_disk" / Int32ul * "volume of the directory, 0 (ZIP)",
+    "disk_count" / Int64ul * "members of this volume (ZIP)",
+    "count" / Int64ul * "members (ZIP)",
+    "directory_size" / Int64ul * "bytes of the directory (ZIP)",
+    "directory_offset" / Int64ul * "of the directory (ZIP)",
+)
+
+ZIP_MEMBER = Struct(
+    "magic" / Int32ul * "bytes 50 4B 01 02 (ZIP)",
+    "made_by" / Int16ul * "unused (ZIP)",
+    "needed" / Int16ul * "unused (ZIP)",
+    "flags" / Int16ul * "1 encrypted, 0x800 name in UTF-8 (ZIP)",
+    "method" / Int16ul * "0 stored, 8 deflate, 12 bzip2 (ZIP)",
+    "time" / Int32ul * "unused (ZIP)",
+    "crc" / Int32ul * "CRC-32 of the inflated bytes (ZIP)",
+    "stored" / Int32ul * "bytes in the file, 0xFFFFFFFF with zip64 (ZIP)",
+    "size" / Int32ul * "bytes inflated, 0xFFFFFFFF with zip64 (ZIP)",
+    "name_length" / Int16ul * "bytes of the name behind (ZIP)",
+    "extra_length" / Int16ul * "bytes of the extra fields behind the name (ZIP)",
+    "comment_length" / Int16ul * "bytes of the comment behind the extra fields (ZIP)",
+    "disk" / Int16ul * "volume, 0 (ZIP)",
+    "internal" / Int16ul * "unused (ZIP)",
+    "external" / Int32ul * "unused (ZIP)",
+    "offset" / Int32ul * "of the local header, 0xFFFFFFFF with zip64 (ZIP)",
+)
+
+ZIP_LOCAL = Struct(
+    "magic" / Int32ul * "bytes 50 4B 03 04 (ZIP)",
+    "unused" / Bytes(22) * "what the directory says too (ZIP)",
+    "name_length" / Int16ul * "bytes of the name behind (ZIP)",
+    "extra_length" / Int16ul * "bytes of the extra fields; the content follows (ZIP)",
+)
+
+TAR_HEADER = Struct(
+    "name" / Bytes(100) * "path, ended by NUL where it is shorter (POSIX)",
+    "mode" / Bytes(8) * "octal text (POSIX)",
+    "owner" / Bytes(16) * "octal text, two numbers (POSIX)",
+    "size" / Bytes(12) * "octal text, or binary after a byte 0x80 (POSIX, GNU)",
+    "time" / Bytes(12) * "octal text (POSIX)",
+    "checksum" / Bytes(8) * "octal text: sum of all bytes, these taken as blanks (POSIX)",
+    "type"
+    / Bytes(1)
+    * "0 or NUL file, 1 hard link, x and g PAX, L and K GNU names, S sparse (POSIX, GNU)",
+    "link" / Bytes(100) * "target of a link (POSIX)",
+    "magic" / Bytes(8) * "ustar (POSIX)",
+    "names" / Bytes(80) * "owner, group and device (POSIX)",
+    "prefix" / Bytes(155) * "path before the name (POSIX); of sparse GNU files their map (GNU)",
+    "rest" / Bytes(12) * "unused (POSIX)",
+)
+
 LAYOUTS: dict[str, Any] = {
     name: value
     for name, value in list(globals().items())

@@ -29,9 +29,11 @@ class View:
         origin: first byte of the library in the buffer.
         name: location of the view, for messages.
         descriptor: of the open file that the buffer maps from its first byte, or -1.
+        path: of the file that the whole view is, beside which others may lie; empty for members
+            and bytes.
     """
 
-    __slots__ = ("buffer", "descriptor", "name", "origin", "start", "stop")
+    __slots__ = ("buffer", "descriptor", "name", "origin", "path", "start", "stop")
 
     def __init__(
         self,
@@ -41,10 +43,12 @@ class View:
         stop: int = -1,
         *,
         descriptor: int = -1,
+        path: str = "",
     ) -> None:
         """Look at a whole buffer, or at ``start`` to ``stop`` of it as a library of its own."""
         self.buffer = buffer
         self.descriptor = descriptor
+        self.path = path
         self.name = name
         self.start = start
         self.stop = len(buffer) if stop < 0 else stop

@@ -1,1 +1,1 @@
-"""This machine: its GPUs and driver, and what the driver says to the device code of a file."""
+"""On a machine with GPUs, and after one: what is there, what its driver says, what its logs say."""

@@ -162,6 +162,12 @@ def _module_title(module: Module) -> str:
 
 def _facts(library: Library) -> Iterable[tuple[str, str]]:
     yield "format", summary(library)
+    if library.layer:
+        yield "layer", library.layer
+    if library.distribution:
+        yield "package", f"{library.distribution} {library.distribution_version}"
+    if library.aliases:
+        yield "also", ", ".join(library.aliases)
     links = library.linkage
     if links is None:
         return

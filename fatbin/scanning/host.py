@@ -23,6 +23,9 @@ PLACES = {
 ``__nv_rel``, the second name cut for PE, is inferred from the rule and not seen in a file."""
 ARCHIVE_MAGIC = b"!<arch>\n"
 THIN_ARCHIVE_MAGIC = b"!<thin>\n"
+LTOIR_MAGIC = b"\xed\x43\x4e\x7f"
+ZIP_MAGICS = frozenset((b"PK\x03\x04", b"PK\x05\x06"))
+"""A first member, and the end of a zip without any."""
 WRAPPER_SECTIONS = frozenset((".nvFatBinSegment", ".nvFatBi"))
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fatbin.format.view import View
     from fatbin.limits import Limits
     from fatbin.scanning.host import Host
+    from fatbin.scanning.lief_bridge import ElfDynamic
 
 _DT_STRTAB = 5
 _DT_STRSZ = 10
@@ -55,7 +56,7 @@ def read_linkage(view: View, host: Host, limits: Limits) -> Linkage:
 
     Raises:
         FormatError: the tables are not inside the file.
-        MissingDependencyError: without LIEF.
+        MissingDependencyError: a PE file without LIEF.
     """
     soname = build_id = ""
     needed: tuple[str, ...] = ()
@@ -65,7 +66,7 @@ def read_linkage(view: View, host: Host, limits: Limits) -> Linkage:
         segments = read_segments(view, header, limits)
         build_id = _build_id(view, segments)
         small = compact_elf(view, header, segments, limits)
-        dynamic = lief_bridge.elf_dynamic(small) if small else None
+        dynamic = _dynamic(small, limits) if small else None
         if dynamic is not None:
             soname, needed, runpath = dynamic.soname, dynamic.needed, dynamic.runpath
     elif host.format == "pe":
@@ -78,6 +79,16 @@ def read_linkage(view: View, host: Host, limits: Limits) -> Linkage:
         build_id=build_id,
         version=_version(view, host, soname),
     )
+
+
+def _dynamic(small: bytes, limits: Limits) -> ElfDynamic | None:
+    """Ask LIEF; where it is not installed, read what is needed here."""
+    try:
+        return lief_bridge.elf_dynamic(small)
+    except MissingDependencyError:
+        from fatbin.scanning.dynamic import plain_dynamic  # noqa: PLC0415 - LIEF is the rule
+
+        return plain_dynamic(small, limits)
 
 
 def compact_elf(

@@ -13,22 +13,21 @@ from fatbin.errors import (
     SourceError,
     UnknownFormatError,
 )
-from fatbin.format.container import MAGIC, MAGIC_BEFORE_CUDA_6, walk
-from fatbin.format.cubin import is_cubin, read_cubin_head
-from fatbin.format.elf import ELF_MAGIC
+from fatbin.format.container import walk
+from fatbin.format.cubin import read_cubin_head
 from fatbin.format.ptx import read_ptx_head
 from fatbin.inventory import Entry, Inventory, Issue, Library, Module
 from fatbin.kinds import Place
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scanning.elf import read_elf_host
 from fatbin.scanning.embedded import Found
-from fatbin.scanning.host import ARCHIVE_MAGIC, THIN_ARCHIVE_MAGIC
+from fatbin.scanning.identify import PTX_HEAD_BYTES, identify
 from fatbin.scanning.modules import (
     bare_module,
     container_module,
     host_modules,
 )
-from fatbin.scanning.source import open_view
+from fatbin.scanning.source import STANDARD_INPUT, is_image_folder, open_input, open_view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,16 +38,8 @@ if TYPE_CHECKING:
     from fatbin.inventory import Linkage
     from fatbin.limits import Limits
     from fatbin.scanning.host import Host
-
-_HEAD_BYTES = 65536
-LTOIR_MAGIC = b"\xed\x43\x4e\x7f"
-_KNOWN_OTHERS = (
-    (b"PK\x03\x04", "a zip archive (wheel?)"),
-    (b"BC\xc0\xde", "LLVM bitcode"),
-    (b"\xcf\xfa\xed\xfe", "a Mach-O file"),
-    (b"\x1f\x8b", "gzip data"),
-    (b"(\xb5/\xfd", "zstd data"),
-)
+    from fatbin.scanning.packages import Distribution
+    from fatbin.scanning.spool import Budget
 
 
 class Collector:
@@ -93,40 +84,23 @@ class Part(Record):
     format: str
 
 
-def scan(
-    path: str | os.PathLike[str],
-    *,
-    limits: Limits = DEFAULT_LIMITS,
-    linkage: bool = True,
-    kernels: bool = True,
-    verify: bool = False,
-) -> Inventory:
-    """Read what device code a file holds.
+class Options(Record):
+    """What a scan looks at, in a value that crosses to other processes.
 
-    The format is told by content: ELF, PE, COFF, static archive, bare fatbin, cubin, PTX, LTO-IR.
-    Only headers are read, and the parts of a host file where embedded device code can be.
-
-    Args:
-        path: of the file.
-        limits: bounds on what the file may make this function do.
-        linkage: also read soname, needed libraries, CUDA runtime and version (imports LIEF).
-        kernels: also open the smallest image of each module, so that modules without any kernel
-            can be told (:attr:`Entry.kernels`).
-        verify: also inflate every payload, check its size, and take from images what only they
-            tell: toolkit, relocatable or not, kernels, missing functions.
-
-    Returns:
-        One library for a file, one for each member of an archive that holds device code or could
-        not be read. Damage inside is in their ``issues``; what was whole is kept.
-
-    Raises:
-        SourceError: the file cannot be read.
-        UnknownFormatError: the file is none of these formats.
-        MissingDependencyError: a PE file without LIEF.
+    Attributes:
+        limits: bounds on what a file may make this library do.
+        linkage: also read how libraries hang together.
+        kernels: also open the smallest image of each module.
+        verify: also inflate every payload.
+        platform: of container images, such as ``linux/arm64``; empty for the only one or
+            ``linux/amd64``.
     """
-    location = os.fspath(path)
-    with open_view(location) as view:
-        return _scan_view(view, limits, linkage=linkage, kernels=kernels, verify=verify)
+
+    limits: Limits = DEFAULT_LIMITS
+    linkage: bool = True
+    kernels: bool = True
+    verify: bool = False
+    platform: str = ""
 
 
 def scan_bytes(
@@ -137,7 +111,7 @@ def scan_bytes(
     kernels: bool = True,
     verify: bool = False,
 ) -> Inventory:
-    """Read what device code some bytes hold, as :func:`scan` does for a file.
+    """Read what device code some bytes hold, as :func:`scan` does for a file or package.
 
     Thin archives are not followed and no linkage is read.
 
@@ -146,7 +120,32 @@ def scan_bytes(
     """
     from fatbin.format.view import View  # noqa: PLC0415 - the name is a type only above
 
-    return _scan_view(View(data, name), limits, linkage=False, kernels=kernels, verify=verify)
+    return scan_view(
+        View(data, name), Options(limits, linkage=False, kernels=kernels, verify=verify)
+    )
+
+
+def scan_file(path: str, options: Options) -> Inventory:
+    """Read what device code one file, package or image holds; see :func:`fatbin.scan`.
+
+    Args:
+        path: of the file, or of a folder that is an image layout; ``-`` is standard input.
+        options: what is looked at.
+
+    Raises:
+        SourceError: the file cannot be read.
+        UnknownFormatError: the file is none of the known formats.
+        MissingDependencyError: a PE file without LIEF, or zstd packages without zstandard.
+    """
+    if path == STANDARD_INPUT:
+        with open_input(path, options.limits) as view:
+            return scan_view(view, options)
+    if is_image_folder(path):
+        from fatbin.scanning.images.target import scan_folder  # noqa: PLC0415 - only images
+
+        return scan_folder(path, options)
+    with open_view(path) as view:
+        return scan_view(view, options)
 
 
 @contextmanager
@@ -155,72 +154,119 @@ def open_parts(
     *,
     report: Report,
     limits: Limits = DEFAULT_LIMITS,
+    packages: bool = False,
 ) -> Iterator[Iterator[Part]]:
     """Open a file and give its libraries as views; they end with the ``with`` block.
 
+    Args:
+        path: of the file.
+        report: gets what cannot be read.
+        limits: bounds on what the file may make this library do.
+        packages: whether to look into packages, whose views end with the next one already.
+
     Raises:
         SourceError: the file cannot be read.
-        UnknownFormatError: the file is none of the known formats.
+        UnknownFormatError: the file is none of the known formats, or a package unasked.
     """
     with open_view(os.fspath(path)) as view:
-        yield _parts(view, identify(view), limits, report)
+        kind, form = _kinds(view)
+        if not kind:
+            yield _parts(view, form, limits, report)
+            return
+        from fatbin.scanning.images.target import holds_image  # noqa: PLC0415 - only packages
+
+        if packages and not holds_image(view, kind, limits):
+            yield (part for part, _ in _package_parts(view, kind, Options(limits), report))
+            return
+        msg = "expected a single file, found a package: unpack it for this"
+        raise UnknownFormatError(msg, location=view.name)
 
 
-def identify(view: View) -> str:  # noqa: PLR0911 - one answer a format
-    """Tell the format of a file by its first bytes.
+def _kinds(view: View) -> tuple[str, str]:
+    """Return the kind of a package and no format, or no kind and the format of a file."""
+    try:
+        if view.peek(257, 5) != b"ustar":
+            return "", identify(view)
+    except UnknownFormatError:
+        from fatbin.scanning.packages import package_kind  # noqa: PLC0415 - plain files need none
 
-    Returns:
-        ``elf``, ``pe``, ``coff``, ``archive``, ``fatbin``, ``cubin``, ``ptx`` or ``ltoir``.
+        kind = package_kind(view.peek(0, 512))
+        if not kind:
+            raise
+        return kind, ""
+    return "tar", ""
+
+
+def scan_view(
+    view: View, options: Options, *, member: bool = False, budget: Budget | None = None
+) -> Inventory:
+    """Read what device code a view holds: a file, a package, an image or a member of one.
+
+    Args:
+        view: of the whole file.
+        options: what is looked at.
+        member: whether it is one of many, and left out when it holds no device code.
+        budget: of what it is a member of, where that has one.
 
     Raises:
-        UnknownFormatError: none of these.
+        UnknownFormatError: none of the known formats.
+        MissingDependencyError: a PE file without LIEF, or zstd packages without zstandard.
     """
-    head = view.peek(0, 64)
-    if is_cubin(head):
-        return "cubin"
-    if head[:4] == ELF_MAGIC:
-        return "elf"
-    if head[:8] in (ARCHIVE_MAGIC, THIN_ARCHIVE_MAGIC):
-        return "archive"
-    magic = int.from_bytes(head[:4], "little")
-    if magic in (MAGIC, MAGIC_BEFORE_CUDA_6):
-        return "fatbin"
-    if head[:4] == LTOIR_MAGIC:
-        return "ltoir"
-    if head[:2] == b"MZ":
-        return "pe"
-    from fatbin.scanning.coff import is_coff  # noqa: PLC0415 - only here and for objects
+    kind, form = _kinds(view)
+    if kind and kind != "zip":
+        from fatbin.scanning.images.target import scan_image  # noqa: PLC0415 - only for archives
 
-    if is_coff(view):
-        return "coff"
-    if read_ptx_head(view.peek(0, _HEAD_BYTES)) is not None:
-        return "ptx"
-    raise UnknownFormatError(
-        "expected an ELF, PE or COFF file, an archive, a fatbin, a cubin, PTX or LTO-IR, "
-        f"found {_guess(head)}",
-        location=view.name,
-    )
-
-
-def _scan_view(
-    view: View, limits: Limits, *, linkage: bool, kernels: bool, verify: bool
-) -> Inventory:
-    form = identify(view)
-    collector = Collector(view.name, limits)
+        inventory = scan_image(view, kind, options)
+        if inventory is not None:
+            return inventory
+    collector = Collector(view.name, options.limits)
     libraries = []
-    for part in _parts(view, form, limits, collector):
-        try:
-            library = _library(part, limits, linkage=linkage, kernels=kernels, verify=verify)
-        except (FormatError, LimitExceededError) as exc:
-            library = Library(
-                location=part.view.name,
-                format=part.format,
-                size=part.view.size,
-                issues=(Issue.of(exc, part.view.name),),
-            )
-        if form != "archive" or library.modules or library.issues:
-            libraries.append(library)
+    if kind:
+        for part, distribution in _package_parts(view, kind, options, collector, budget):
+            library = _library_of(part, options, member=True)
+            if library.modules or library.issues:
+                name, version = distribution
+                libraries.append(
+                    library._replace(distribution=name, distribution_version=version)
+                    if name
+                    else library
+                )
+    else:
+        for part in _parts(view, form, options.limits, collector):
+            inside = member or form == "archive"
+            library = _library_of(part, options, member=inside)
+            if not inside or library.modules or library.issues:
+                libraries.append(library)
     return Inventory(libraries=tuple(libraries), issues=collector.issues, targets=(view.name,))
+
+
+def _package_parts(
+    view: View, kind: str, options: Options, report: Report, budget: Budget | None = None
+) -> Iterator[tuple[Part, Distribution]]:
+    """Yield the libraries of a package with the distribution each belongs to."""
+    from fatbin.scanning.packages import Walk, walk_package  # noqa: PLC0415 - plain files need none
+
+    walk = Walk(options.limits, report, budget, verify=options.verify)
+    for found in walk_package(view, kind, walk):
+        try:
+            form = identify(found.view)
+        except UnknownFormatError:
+            continue
+        for part in _parts(found.view, form, options.limits, report):
+            yield part, found.distribution
+
+
+def _library_of(part: Part, options: Options, *, member: bool) -> Library:
+    """Scan one library; one whose first header cannot be read has an issue and nothing else."""
+    try:
+        return _library(part, options, member=member)
+    except (FormatError, LimitExceededError) as exc:
+        return Library(
+            location=part.view.name,
+            format=part.format,
+            size=part.view.size,
+            issues=(Issue.of(exc, part.view.name),),
+        )
 
 
 def _parts(view: View, form: str, limits: Limits, report: Report) -> Iterator[Part]:
@@ -231,12 +277,12 @@ def _parts(view: View, form: str, limits: Limits, report: Report) -> Iterator[Pa
 
     for member in read_members(view, limits, report):
         name = f"{view.name}::{member.name}"
-        if member.thin and view.descriptor < 0:
-            msg = "a thin archive in memory names other files; they are not opened"
+        if member.thin and not view.path:
+            msg = "a thin archive that is no file of its own names other files; they are not opened"
             report(FormatError(msg, offset=member.offset, location=name))
             continue
         if member.thin:
-            yield from _thin_part(view, member.name, name, report)
+            yield from _thin_part(view.path, member.name, name, report)
             continue
         inner = view.window(member.offset, member.size, name)
         inner.origin = inner.start  # a member is a library of its own
@@ -253,8 +299,8 @@ def _member_part(view: View) -> Iterator[Part]:
         yield Part(view, form)
 
 
-def _thin_part(view: View, member: str, name: str, report: Report) -> Iterator[Part]:
-    path = os.path.join(os.path.dirname(view.name), member)
+def _thin_part(archive: str, member: str, name: str, report: Report) -> Iterator[Part]:
+    path = os.path.join(os.path.dirname(archive), member)
     try:
         with open_view(path) as inner:
             inner.name = name
@@ -264,21 +310,24 @@ def _thin_part(view: View, member: str, name: str, report: Report) -> Iterator[P
         report(exc)
 
 
-def _library(part: Part, limits: Limits, *, linkage: bool, kernels: bool, verify: bool) -> Library:
+def _library(part: Part, options: Options, *, member: bool) -> Library:
     view = part.view
+    limits = options.limits
     collector = Collector(view.name, limits)
     host = read_host(part, limits, collector)
     modules = list(part_modules(part, host, limits, collector))
-    if verify:
+    if options.verify:
         from fatbin.scanning.payloads import verify_module  # noqa: PLC0415 - a listing opens none
 
         modules = [verify_module(view, module, limits, collector) for module in modules]
-    elif kernels:
+    elif options.kernels:
         from fatbin.scanning.payloads import count_kernels  # noqa: PLC0415
 
         modules = [count_kernels(view, module, limits) for module in modules]
     modules.sort(key=lambda module: module.offset)
-    links = _linkage(view, host, limits, collector) if linkage and host is not None else None
+    links = None
+    if options.linkage and host is not None and (modules or not member):
+        links = _linkage(view, host, limits, collector)
     return Library(
         location=view.name,
         format=part.format,
@@ -325,7 +374,7 @@ def part_modules(part: Part, host: Host | None, limits: Limits, report: Report) 
     elif part.format == "cubin":
         yield bare_module(Found(0, view.size, read_cubin_head(view, limits)), Place.BARE)
     elif part.format == "ptx":
-        head = read_ptx_head(view.peek(0, _HEAD_BYTES))
+        head = read_ptx_head(view.peek(0, PTX_HEAD_BYTES))
         if head is not None:
             yield bare_module(Found(0, view.size, head), Place.BARE)
     else:
@@ -343,17 +392,3 @@ def _linkage(view: View, host: Host, limits: Limits, report: Report) -> Linkage 
     except LINKAGE_ERRORS as exc:
         report(exc)
         return None
-
-
-def _guess(head: bytes) -> str:
-    for magic, what in _KNOWN_OTHERS:
-        if head.startswith(magic):
-            return what
-    try:
-        head.decode()
-    except UnicodeDecodeError as exc:
-        if exc.start < len(head) - 4:
-            return f"bytes {head[:8].hex(' ')}"
-    if b"\0" in head:
-        return f"bytes {head[:8].hex(' ')}"
-    return "text"

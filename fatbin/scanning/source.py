@@ -14,16 +14,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fatbin.limits import Limits
+
+STANDARD_INPUT = "-"
 _RANDOM = getattr(mmap, "MADV_RANDOM", None)
 
 
 @contextmanager
-def open_view(path: str) -> Iterator[View]:
+def open_view(path: str, in_memory: int = 0) -> Iterator[View]:
     """Map a file for reading.
 
     The map is told that access is random, so that a cold header walk does not pull the payloads
     from disk. A file that shrinks while it is mapped ends the process with SIGBUS: do not scan
     files that are being written.
+
+    Args:
+        path: of the file.
+        in_memory: up to how many bytes it is read instead, which is quicker for small files.
 
     Raises:
         SourceError: missing, unreadable, or not a regular file.
@@ -41,6 +48,9 @@ def open_view(path: str) -> Iterator[View]:
         if status.st_size == 0:
             msg = "expected a file with device code, found an empty file"
             raise UnknownFormatError(msg, location=path)
+        if status.st_size <= in_memory:
+            yield View(_read(descriptor, path, in_memory), path, path=path)
+            return
         try:
             mapped = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as exc:
@@ -48,9 +58,50 @@ def open_view(path: str) -> Iterator[View]:
         with mapped:
             if _RANDOM is not None:
                 mapped.madvise(_RANDOM)
-            yield View(mapped, path, descriptor=descriptor)
+            yield View(mapped, path, descriptor=descriptor, path=path)
     finally:
         os.close(descriptor)
+
+
+def _read(descriptor: int, path: str, most: int) -> bytes:
+    try:
+        return os.read(descriptor, most)
+    except OSError as exc:
+        raise SourceError(exc.strerror or str(exc), location=path) from exc
+
+
+def is_image_folder(path: str) -> bool:
+    """Tell whether a folder is an OCI image layout."""
+    return os.path.isfile(os.path.join(path, "oci-layout"))
+
+
+@contextmanager
+def open_input(name: str, limits: Limits, head: bytes = b"") -> Iterator[View]:
+    """Copy standard input to where it can be read at random: memory, or a file without a name.
+
+    Args:
+        name: what it is called in locations.
+        limits: ``archive_bytes`` bounds the copy.
+        head: what was already read of it.
+
+    Raises:
+        SourceError: it is closed, or there is no room for the copy.
+        UnknownFormatError: it is empty.
+        LimitExceededError: it is longer than a whole image may be.
+    """
+    import sys  # noqa: PLC0415 - seldom used
+
+    from fatbin.scanning.spool import spooled_view  # noqa: PLC0415
+
+    if sys.stdin is None:
+        msg = "standard input is closed"
+        raise SourceError(msg, location=name)
+    limits = limits._replace(member_bytes=limits.archive_bytes)
+    with spooled_view(sys.stdin.buffer, name, limits=limits, head=head) as view:
+        if not view.size:
+            msg = "expected a file with device code, found no bytes"
+            raise UnknownFormatError(msg, location=name)
+        yield view
 
 
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a FIFO must not make the open wait

@@ -12,7 +12,7 @@ from fatbin._record import Record
 from fatbin.inventory import Library
 from fatbin.kinds import EntryKind, Place
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scanning.scanner import scan
+from fatbin.scanning.targets import scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ def kernel_names(
         UnknownFormatError: the file is none of the known formats.
         MissingDependencyError: a PE file without LIEF.
     """
-    with open_parts(path, report=Collector(path, limits), limits=limits) as parts:
+    with open_parts(path, report=Collector(path, limits), limits=limits, packages=True) as parts:
         for part in parts:
             collector = Collector(part.view.name, limits)
             modules = []

@@ -19,7 +19,7 @@ from fatbin.cli import exits, main
 from fatbin.cli.check import CUDA_VARIABLES, FORMATS
 from fatbin.judge.policy import Ignore, Policy
 from fatbin.judge.verdict import Finding, Outcome, Severity, Verdict
-from fatbin.scanning.scanner import scan
+from fatbin.scanning.targets import scan
 
 
 @pytest.fixture(autouse=True)

@@ -88,7 +88,11 @@ def test_json_is_the_inventory(capsys: pytest.CaptureFixture[str]) -> None:
     ("name", "code", "text"),
     [
         ("no/such/file", exits.ERROR, "No such file"),
-        (".", exits.ERROR, "expected a regular file, found a directory"),
+        (
+            "../docs",
+            exits.ERROR,
+            "expected a directory with files of a known format, found none in it",
+        ),
         ("src/saxpy.cu", exits.ERROR, "found text"),
         ("host_nocuda.o", exits.NOTHING, "no device code in"),
         ("libnocuda.a", exits.NOTHING, "no device code in"),

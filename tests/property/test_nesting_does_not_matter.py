@@ -1,12 +1,16 @@
-"""The same device code is found bare, in ELF of both classes, PE, COFF and archives."""
+"""The same device code is found bare, in hosts of every format, archives, packages, directories."""
 
 from __future__ import annotations
 
+import tempfile
+import zipfile
 from collections import Counter
+from pathlib import Path
 
 from hosts import Section, archive, elf, pe
 from hypothesis import given
 from hypothesis import strategies as st
+from packing import WHEEL, conda, tarred, wheel, zipped
 from strategies import containers
 
 import fatbin
@@ -71,3 +75,46 @@ def test_embedded(wanted: list[list[EntrySpec]], filler: bytes, shift: int) -> N
         found = fatbin.scan_bytes(host, limits=LIMITS)
         assert facts(found) == bare
         assert {entry.place for entry in found.entries} <= {fatbin.Place.EMBEDDED}
+
+
+try:
+    import zstandard
+except ModuleNotFoundError:
+    zstandard = None  # type: ignore[assignment]
+
+
+@given(containers, FILLER, st.sampled_from(["a.so", "pkg/lib/b.fatbin", "ü/../c"]), st.booleans())
+def test_packages(wanted: list[list[EntrySpec]], filler: bytes, name: str, host: bool) -> None:  # noqa: FBT001
+    """Raw = wheel, stored or deflated = wheel in a zip = tar archive = conda package = directory."""
+    blob = b"".join(build(entries) for entries in wanted) or build([])
+    if host:
+        text = Section(".text", filler, executable=True)
+        blob = elf(text, Section(".nv_fatbin", blob))
+    bare = facts(fatbin.scan_bytes(blob, limits=LIMITS))
+    member = (name, blob)
+    stored = wheel(member, method=zipfile.ZIP_STORED)
+    packed = {
+        WHEEL: wheel(member),
+        "stored.whl": stored,
+        "in stored.zip": zipped((WHEEL, stored), method=zipfile.ZIP_STORED),
+        "in deflated.zip": zipped(("dir/" + WHEEL, stored)),
+        "plain.tar": tarred(("text", filler), member),
+        "some-1.0.tar.gz": tarred(("text", filler), member, mode="w:gz"),
+        "some-1.0-0.tar.bz2": tarred(member, mode="w:bz2"),
+        "x.tar.xz": tarred(("some.whl", wheel(member)), mode="w:xz"),
+    }
+    if zstandard is not None:
+        packed["some-1.0-0.conda"] = conda(member)
+    for package, data in packed.items():
+        inventory = fatbin.scan_bytes(data, package, limits=LIMITS)
+        assert not inventory.all_issues, package
+        assert facts(inventory) == bare, package
+        assert {library.location.split("::")[0] for library in inventory.libraries} <= {package}
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "sub").mkdir()
+        (Path(folder) / "sub" / "file").write_bytes(blob)
+        assert facts(fatbin.scan(folder, limits=LIMITS)) == bare
+        for package, data in packed.items():
+            (Path(folder) / package).write_bytes(data)
+        everything = facts(fatbin.scan(folder, limits=LIMITS))
+        assert everything == bare * (1 + len(packed))

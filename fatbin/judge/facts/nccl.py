@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fatbin.arch import ComputeCapability
 
-__all__ = ["BUILDS", "NcclBuild", "expected_architectures", "first_build_with"]
+__all__ = ["BUILDS", "NcclBuild", "expected_architectures", "first_build_with", "has_code_for"]
 
 
 class NcclBuild(Record):
@@ -79,6 +79,12 @@ def expected_architectures(version: str, cuda: str) -> tuple[Architecture, ...]:
     return (*map(Architecture, row.sass), Architecture(row.ptx, virtual=True))
 
 
+def has_code_for(version: str, cuda: str, cc: ComputeCapability) -> bool | None:
+    """Tell whether NVIDIA's build has machine code for a GPU; None when the build is not known."""
+    expected = expected_architectures(version, cuda)
+    return any(_serves(arch.number, cc) for arch in expected[:-1]) if expected else None
+
+
 def first_build_with(cc: ComputeCapability) -> str:
     """Return the first NCCL that has machine code for a GPU and is not known to fail there.
 
@@ -109,7 +115,7 @@ _MENDED = tuple(".".join(map(str, row.version_high)) for row in KNOWN_BAD if row
 def _runs(version: str, cuda: str, cc: ComputeCapability) -> bool:
     if any(row.severity == "fail" for row in matching("libnccl.so.2", version, cuda, cc)):
         return False
-    return any(_serves(arch.number, cc) for arch in expected_architectures(version, cuda)[:-1])
+    return bool(has_code_for(version, cuda, cc))
 
 
 def _serves(sm: int, cc: ComputeCapability) -> bool:

@@ -1,0 +1,243 @@
+"""One image: its layers from the lowest to the highest, and what of them is left at the end.
+
+Every layer is read once, from front to back. What can hold device code is scanned as it comes by,
+also where an upper layer will remove it: only that way links, which may lead anywhere in lower
+layers, are followed exactly as a runtime does it. What was found in files that do not survive is
+dropped.
+"""
+
+from __future__ import annotations
+
+from fatbin.errors import (
+    FormatError,
+    LimitExceededError,
+    SourceError,
+    UnknownFormatError,
+)
+from fatbin.inventory import Inventory, Issue
+from fatbin.scanning.images.documents import check
+from fatbin.scanning.images.owners import ALL_BYTES, METADATA, RECORD, Note, owners_of
+from fatbin.scanning.images.streams import Member, open_tar
+from fatbin.scanning.images.tape import (
+    DIRECTORY,
+    FILE,
+    HARD_LINK,
+    SYMBOLIC_LINK,
+    read_entries,
+)
+from fatbin.scanning.images.tree import WHITEOUT, Tree
+from fatbin.scanning.packages import NO_DISTRIBUTION
+from fatbin.scanning.spool import FIRST_BYTES, HEAD_BYTES, read_head, worth_reading
+from fatbin.scanning.streams import Rest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fatbin.errors import Report
+    from fatbin.format.view import View
+    from fatbin.inventory import Library
+    from fatbin.scanning.images.choose import Image, Layer
+    from fatbin.scanning.images.store import Store
+    from fatbin.scanning.images.streams import Inflating, Placed
+    from fatbin.scanning.images.tape import TarEntry
+    from fatbin.scanning.packages import Distribution
+    from fatbin.scanning.spool import Budget
+
+    Scan = Callable[[View], Inventory]
+
+
+class Content:
+    """What a file that may survive holds.
+
+    Attributes:
+        location: under which it was scanned.
+        layer: that brought it.
+        libraries: found in it.
+        issues: of what could not be read.
+    """
+
+    __slots__ = ("issues", "layer", "libraries", "location")
+
+    def __init__(
+        self,
+        location: str,
+        layer: str,
+        libraries: tuple[Library, ...],
+        issues: tuple[Issue, ...],
+    ) -> None:
+        """Keep the findings."""
+        self.location = location
+        self.layer = layer
+        self.libraries = libraries
+        self.issues = issues
+
+
+class Reader:
+    """Reads one image."""
+
+    def __init__(
+        self, store: Store, location: str, examine: Scan, budget: Budget, report: Report
+    ) -> None:
+        """Prepare.
+
+        Args:
+            store: where the blobs are.
+            location: of the image, for the locations of what is in it.
+            examine: scans a file.
+            budget: of the whole target.
+            report: takes what could not be read.
+        """
+        self._store = store
+        self._location = location
+        self._examine = examine
+        self._budget = budget
+        self._report = report
+        self._notes_left = ALL_BYTES
+        self._tree: Tree[Content | Note] = Tree(budget.limits.archive_members)
+
+    def read(self, image: Image, *, verify: bool) -> tuple[list[Library], list[Issue]]:
+        """Return the libraries of the final file system by path, and the issues of its files.
+
+        Damage of a layer is reported; what the others hold is kept.
+
+        Raises:
+            MissingDependencyError: a layer compressed with zstd, and nothing to inflate it.
+        """
+        for number, layer in enumerate(image.layers):
+            name = f"{layer.name} ({number + 1} of {len(image.layers)})"
+            where = f"{self._location}::{printable_path(layer.name)}"
+            try:
+                with self._store.open(layer.path) as view:
+                    self._check(view, layer, verify=verify)
+                    self._apply(open_tar(view, self._budget), number, name, where)
+            except LimitExceededError as exc:
+                exc.location = exc.location or where
+                self._report(exc)
+                if exc.limit.startswith("archive"):
+                    break
+            except (FormatError, SourceError, UnknownFormatError) as exc:
+                exc.location = exc.location or where
+                self._report(exc)
+        return self._survivors()
+
+    def _survivors(self) -> tuple[list[Library], list[Issue]]:
+        """Return what was found in the files that are left, each once whatever its names."""
+        names: dict[Content, list[str]] = {}
+        notes: list[tuple[str, Note]] = []
+        for path, file in self._tree.files():
+            content = file.content
+            if isinstance(content, Note):
+                notes.append((path, content))
+            else:
+                names.setdefault(content, []).append(path)
+        owners = owners_of({path for paths in names.values() for path in paths}, notes)
+        libraries: list[Library] = []
+        issues: list[Issue] = []
+        for content, paths in names.items():
+            owner = next((owners[path] for path in paths if path in owners), NO_DISTRIBUTION)
+            location, *aliases = (f"{self._location}::{printable_path(path)}" for path in paths)
+            libraries += _libraries(content, location, tuple(aliases), owner)
+            issues += _moved(content.issues, content.location, location)
+        return libraries, issues
+
+    def _check(self, view: View, layer: Layer, *, verify: bool) -> None:
+        if layer.descriptor is not None:
+            try:
+                check(view, layer.descriptor, verify=verify)
+            except FormatError as exc:
+                self._report(exc)
+
+    def _apply(self, source: Placed | Inflating, number: int, name: str, where: str) -> None:
+        tree = self._tree
+        for entry in read_entries(source, where):
+            self._budget.member(where)
+            try:
+                if WHITEOUT in entry.name and tree.white_out(entry.name, number):
+                    continue
+                if entry.kind == FILE:
+                    content = self._content(source, entry, name)
+                    tree.put(entry.name, number, content)
+                elif entry.kind == DIRECTORY:
+                    tree.put_directory(entry.name, number)
+                elif entry.kind == SYMBOLIC_LINK:
+                    tree.put_symbolic_link(entry.name, number, entry.link)
+                elif entry.kind == HARD_LINK:
+                    tree.put_hard_link(entry.name, number, entry.link)
+                else:
+                    tree.put(entry.name, number)
+            except FormatError as exc:
+                if exc.location:  # of the stream, not of a name
+                    raise
+                exc.location = where
+                self._report(exc)
+
+    def _content(
+        self, source: Placed | Inflating, entry: TarEntry, layer: str
+    ) -> Content | Note | None:
+        """Scan a file if it is worth it; None when nothing is to be said about it."""
+        if entry.sparse:
+            return self._sparse(entry, layer)
+        if entry.name.endswith((METADATA, RECORD)) and entry.size <= self._notes_left:
+            self._notes_left -= entry.size
+            return Note(source.read(entry.size))
+        head = source.read(min(entry.size, HEAD_BYTES))
+        if not head or head[0] not in FIRST_BYTES:
+            return None
+        location = f"{self._location}::{printable_path(entry.name)}"
+        head = read_head(Rest(head, Member(source, entry.size - len(head), location)), location)
+        if not worth_reading(head):
+            return None
+        return self._scanned(source, entry, head, Content(location, layer, (), ()))
+
+    def _scanned(
+        self, source: Placed | Inflating, entry: TarEntry, head: bytes, content: Content
+    ) -> Content | None:
+        """Scan a file; what is wrong with it, and not with the layer, is an issue of the file."""
+        limits = self._budget.limits
+        try:
+            with source.member(entry.size, head, content.location, limits) as view:
+                found = self._examine(view)
+        except UnknownFormatError:
+            return None
+        except (LimitExceededError, SourceError) as exc:
+            found = Inventory(issues=(Issue.of(exc, content.location),))
+        content.libraries, content.issues = found.libraries, found.issues
+        return content if content.libraries or content.issues else None
+
+    def _sparse(self, entry: TarEntry, layer: str) -> Content:
+        location = f"{self._location}::{printable_path(entry.name)}"
+        error = FormatError("a file with holes, as GNU tar writes them, is not read")
+        return Content(location, layer, (), (Issue.of(error, location),))
+
+
+def _libraries(
+    content: Content, location: str, aliases: tuple[str, ...], owner: Distribution
+) -> Iterator[Library]:
+    for library in content.libraries:
+        yield library._replace(
+            location=_renamed(library.location, content.location, location),
+            issues=_moved(library.issues, content.location, location),
+            layer=content.layer,
+            aliases=aliases if library.location == content.location else (),
+            distribution=library.distribution or owner.name,
+            distribution_version=library.distribution_version or owner.version,
+        )
+
+
+def _moved(issues: tuple[Issue, ...], before: str, after: str) -> tuple[Issue, ...]:
+    if before == after:
+        return issues
+    return tuple(
+        issue._replace(location=_renamed(issue.location, before, after)) for issue in issues
+    )
+
+
+def _renamed(location: str, before: str, after: str) -> str:
+    """Return a location under the name that a file has in the end."""
+    return after + location[len(before) :] if location.startswith(before) else location
+
+
+def printable_path(path: str) -> str:
+    """Return a path in which bytes that are no UTF-8 are written out."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,0 +1,260 @@
+"""Tar headers, one after the other, from anything that reads forward.
+
+The standard library's reader allocates what a header claims and keeps every member; here names and
+extended headers are bounded as Go's ``archive/tar`` bounds them, and nothing is kept. Source:
+POSIX.1-2017 ``pax`` for ustar and extended headers, the GNU tar manual for ``L``, ``K``, ``S`` and
+the ``GNU.sparse`` records.
+"""
+
+from __future__ import annotations
+
+from zlib import adler32
+
+from fatbin._record import Record
+from fatbin.errors import BadMagicError, FormatError, LimitExceededError, TruncatedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Protocol
+
+    class Source(Protocol):
+        """What a tar archive is read from."""
+
+        position: int
+
+        def read(self, size: int, /) -> bytes:
+            """Return so many bytes, fewer only at the end."""
+
+        def skip(self, size: int, /) -> None:
+            """Pass over so many bytes, or to the end."""
+
+
+BLOCK = 512
+EXTENDED_BYTES = 1 << 20
+"""The longest extended header or long name that is read; the bound of Go's ``archive/tar``."""
+_ZEROS = bytes(BLOCK)
+_BLANKS = b" \0"
+_CHECKSUM = slice(148, 156)
+_ADLER = 65521
+_MORE_HOLES, _MORE_HOLES_AGAIN = 482, 504
+_CHECKSUM_BLANK = 8 * 0x20
+FILE, HARD_LINK, SYMBOLIC_LINK, DIRECTORY, OTHER = "file", "hard link", "symlink", "dir", "other"
+_KINDS = {
+    b"0": FILE,
+    b"\0": FILE,
+    b"7": FILE,
+    b"S": FILE,
+    b"1": HARD_LINK,
+    b"2": SYMBOLIC_LINK,
+    b"5": DIRECTORY,
+}
+_WITHOUT_DATA = frozenset((b"1", b"2", b"3", b"4", b"5", b"6"))
+_LONG_NAME, _LONG_LINK, _EXTENDED, _GLOBAL = b"L", b"K", b"x", b"g"
+_SPECIAL = frozenset((_LONG_NAME, _LONG_LINK, _EXTENDED, _GLOBAL))
+
+
+class TarEntry(Record):
+    """One member.
+
+    Attributes:
+        name: as the archive spells it; bytes that are no UTF-8 as surrogates.
+        kind: ``file``, ``hard link``, ``symlink``, ``dir`` or ``other`` (devices, FIFOs).
+        size: of the data that follows.
+        link: what a link names.
+        sparse: whether the data are pieces of a file with holes.
+    """
+
+    name: str
+    kind: str
+    size: int
+    link: str
+    sparse: bool
+
+
+def read_entries(source: Source, location: str) -> Iterator[TarEntry]:
+    """Yield the members; between two, up to ``size`` bytes of the source may be read.
+
+    Raises:
+        FormatError: a header that is none, or an archive that ends early.
+        LimitExceededError: an extended header that no honest archive has.
+    """
+    extended: dict[str, str] = {}
+    while True:
+        start = source.position
+        block = source.read(BLOCK)
+        if block == _ZEROS:
+            return
+        if len(block) < BLOCK:
+            msg = "expected another header or a block of zeros, found the end of the archive"
+            raise TruncatedError(
+                msg,
+                offset=start,
+                field="header",
+                expected=f"{BLOCK} bytes",
+                found=f"{len(block)} bytes",
+                location=location,
+            )
+        if not _checksum_holds(block):
+            msg = "expected a tar header with its checksum, found something else"
+            raise BadMagicError(msg, offset=start, field="chksum", location=location)
+        flag = block[156:157]
+        size = _number(block[124:136], start, location)
+        if flag in _SPECIAL:
+            data = _special(source, size, start, location)
+            if flag == _EXTENDED:
+                extended.update(_records(data, start, location))
+            elif flag != _GLOBAL:
+                extended["path" if flag == _LONG_NAME else "linkpath"] = _text(data)
+            continue
+        if flag == b"S" and block[_MORE_HOLES]:
+            _skip_map(source, location)
+        entry = _entry(block, flag, size, extended, start, location)
+        extended = {}
+        after = source.position + entry.size + (-entry.size) % BLOCK
+        yield entry
+        source.skip(after - source.position)
+
+
+def _entry(
+    block: bytes, flag: bytes, size: int, extended: dict[str, str], start: int, location: str
+) -> TarEntry:
+    name = extended.get("path")
+    if name is None:
+        name = _text(block[:100])
+        if block[257:263] == b"ustar\0" and block[345]:
+            name = f"{_text(block[345:500])}/{name}"
+    kind = _KINDS.get(flag, OTHER)
+    link = ""
+    if kind in (HARD_LINK, SYMBOLIC_LINK):
+        link = extended["linkpath"] if "linkpath" in extended else _text(block[157:257])
+    elif flag == b"\0" and name.endswith("/"):
+        kind = DIRECTORY
+    sparse = flag == b"S"
+    if extended:
+        if "size" in extended:
+            size = _decimal(extended["size"], start, location)
+        if any(key.startswith("GNU.sparse.") for key in extended):
+            sparse = True
+            name = extended.get("GNU.sparse.name", name)
+    if flag in _WITHOUT_DATA:
+        size = 0
+    return TarEntry(name, kind, size, link, sparse)
+
+
+def _skip_map(source: Source, location: str) -> None:
+    """Pass over the blocks in which an old map of holes goes on."""
+    while True:
+        start = source.position
+        block = source.read(BLOCK)
+        if len(block) < BLOCK:
+            msg = "a map of holes runs past the end of the archive"
+            raise TruncatedError(msg, offset=start, field="isextended", location=location)
+        if not block[_MORE_HOLES_AGAIN]:
+            return
+
+
+def _checksum_holds(block: bytes) -> bool:
+    field = block[_CHECKSUM].strip(_BLANKS)
+    try:
+        expected = int(field, 8)
+    except ValueError:
+        return False
+    # Adler-32 adds up bytes, modulo a prime, much quicker than a loop does.
+    quick = adler32(block, 0) & 0xFFFF
+    if (quick - sum(block[_CHECKSUM]) + _CHECKSUM_BLANK - expected) % _ADLER == 0:
+        return True
+    found = sum(block) - sum(block[_CHECKSUM]) + _CHECKSUM_BLANK
+    # Some old programs added up signed bytes.
+    return found - 256 * (_high(block) - _high(block[_CHECKSUM])) == expected
+
+
+def _high(data: bytes) -> int:
+    return sum(byte >> 7 for byte in data)
+
+
+def _number(field: bytes, start: int, location: str) -> int:
+    """Read octal digits, or the binary numbers that GNU tar writes for large ones."""
+    value = -1
+    if field[0] & 0x80:
+        if not field[0] & 0x40:  # else negative
+            value = int.from_bytes(field, "big") & ~(0x80 << (8 * len(field) - 8))
+    else:
+        digits = field.strip(_BLANKS)
+        try:
+            value = int(digits, 8) if digits else 0
+        except ValueError:
+            value = -1
+    if not 0 <= value < 1 << 63:
+        raise FormatError(
+            f"expected a size of no less than 0, found the bytes {field.hex(' ')}",
+            offset=start + 124,
+            field="size",
+            found=field.hex(" "),
+            location=location,
+        )
+    return value
+
+
+def _decimal(text: str, start: int, location: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 19):  # noqa: PLR2004 - of 63 bits
+        raise FormatError(
+            f"expected a size in decimal digits, found {text[:40]!r}",
+            offset=start,
+            field="size",
+            location=location,
+        )
+    return int(text)
+
+
+def _special(source: Source, size: int, start: int, location: str) -> bytes:
+    if size > EXTENDED_BYTES:
+        raise LimitExceededError(
+            f"an extended header of {size} bytes is larger than {EXTENDED_BYTES} bytes",
+            limit="header_bytes",
+            allowed=EXTENDED_BYTES,
+            actual=size,
+            offset=start,
+            location=location,
+        )
+    data = source.read(size)
+    source.skip(-size % BLOCK)
+    if len(data) < size:
+        raise TruncatedError(
+            f"an extended header of {size} bytes runs past the end of the archive",
+            offset=start,
+            field="size",
+            expected=f"{size} bytes",
+            found=f"{len(data)} bytes",
+            location=location,
+        )
+    return data
+
+
+def _records(data: bytes, start: int, location: str) -> dict[str, str]:
+    """Read the records ``length key=value`` of an extended header."""
+    found = {}
+    position = 0
+    while position < len(data):
+        blank = data.find(b" ", position, position + 20)
+        digits = data[position:blank]
+        if blank < 0 or not digits.isdigit():
+            break
+        stop = position + int(digits)
+        key, equals, value = data[blank + 1 : stop - 1].partition(b"=")
+        if stop <= blank + 1 or stop > len(data) or data[stop - 1] != 0x0A or not equals:  # noqa: PLR2004 - newline
+            break
+        found[key.decode("utf-8", "replace")] = value.decode("utf-8", "surrogateescape")
+        position = stop
+    if data[position:].strip(b"\0"):
+        raise FormatError(
+            f"expected records of an extended header, found {data[position : position + 16]!r}",
+            offset=start,
+            field="extended header",
+            location=location,
+        )
+    return found
+
+
+def _text(field: bytes) -> str:
+    return field.split(b"\0", 1)[0].decode("utf-8", "surrogateescape")

@@ -1,0 +1,118 @@
+"""A target that holds images, to an inventory."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from fatbin.errors import FatbinError, FormatError, MissingDependencyError
+from fatbin.inventory import Inventory, Issue
+from fatbin.scanning.images.choose import find_images, is_layout
+from fatbin.scanning.images.layers import Reader
+from fatbin.scanning.images.store import Folder, Tar
+from fatbin.scanning.scanner import Collector, scan_view
+from fatbin.scanning.spool import Budget, read_head, spooled_view
+from fatbin.scanning.streams import ViewStream, inflated
+from fatbin.scanning.tars import is_tar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fatbin.format.view import View
+    from fatbin.inventory import Library
+    from fatbin.limits import Limits
+    from fatbin.scanning.images.store import Store
+    from fatbin.scanning.scanner import Options
+
+
+def scan_folder(path: str, options: Options) -> Inventory:
+    """Read the images of an OCI layout on disk.
+
+    Raises:
+        SourceError: it holds none for the platform, or several and none is asked for.
+        FormatError: a document that is none.
+        LimitExceededError: a document that is too large.
+        MissingDependencyError: a layer compressed with zstd, and nothing to inflate it.
+    """
+    return _scan(Folder(path), options, Budget(options.limits))
+
+
+def scan_image(view: View, kind: str, options: Options) -> Inventory | None:
+    """Read the images of a tar archive; None when it holds none, or breaks off before it tells.
+
+    A compressed archive is inflated to a file without a name: what tells where its parts are may
+    come last.
+
+    Args:
+        view: of the archive.
+        kind: ``tar``, or how it is compressed.
+        options: of the scan.
+
+    Raises:
+        SourceError: nothing there for the platform, or several and none is asked for.
+        FormatError: a document that is none.
+        LimitExceededError: a document that is too large.
+        MissingDependencyError: something compressed with zstd, and nothing to inflate it.
+    """
+    budget = Budget(options.limits)
+    with ExitStack() as stack:
+        try:
+            plain = _plain(view, kind, budget, stack)
+            store = Tar(plain, budget) if plain is not None else None
+        except MissingDependencyError:
+            raise
+        except FatbinError:  # told by who reads it from front to back
+            return None
+        return _scan(store, options, budget) if store is not None and is_layout(store) else None
+
+
+def holds_image(view: View, kind: str, limits: Limits) -> bool:
+    """Tell whether a tar archive, plain or compressed, is an image."""
+    if kind == "zip":
+        return False
+    budget = Budget(limits)
+    with ExitStack() as stack:
+        try:
+            plain = _plain(view, kind, budget, stack)
+            return plain is not None and is_layout(Tar(plain, budget))
+        except FatbinError:
+            return False
+
+
+def _plain(view: View, kind: str, budget: Budget, stack: ExitStack) -> View | None:
+    """Return a tar archive that can be read at random; None when what is compressed is none."""
+    if kind == "tar":
+        return view
+    limits = budget.limits._replace(member_bytes=budget.limits.archive_bytes)
+    stream = inflated(ViewStream(view), kind, view.name, limits)
+    head = read_head(stream, view.name)
+    if not is_tar(head):
+        return None
+    return stack.enter_context(
+        spooled_view(stream, view.name, limits=limits, head=head, budget=budget)
+    )
+
+
+def _scan(store: Store, options: Options, budget: Budget) -> Inventory:
+    collector = Collector(store.location, options.limits)
+
+    def examine(view: View) -> Inventory:
+        try:
+            return scan_view(view, options, member=True, budget=budget)
+        except FormatError as exc:  # the caller takes such errors for damage of the layer
+            return Inventory(issues=(Issue.of(exc, view.name),))
+
+    images = find_images(store, options.platform, collector, verify=options.verify)
+    libraries: list[Library] = []
+    issues: list[Issue] = []
+    for image in images:
+        location = store.location
+        if len(images) > 1:
+            location += f"::{image.name or image.platform}"
+        reader = Reader(store, location, examine, budget, collector)
+        found, damage = reader.read(image, verify=options.verify)
+        libraries += found
+        issues += damage
+    return Inventory(
+        libraries=tuple(libraries),
+        issues=(*collector.issues, *issues),
+        targets=(store.location,),
+    )

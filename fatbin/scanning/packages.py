@@ -1,0 +1,300 @@
+"""Packages: wheels, zips, conda packages and tar archives, and those within them, member by member.
+
+What is no device code and no package is passed over after its first bytes. What cannot be read is
+reported with its location, and the rest goes on; only what all of a target may cost ends a walk.
+"""
+
+from __future__ import annotations
+
+import re
+
+from fatbin._record import Record
+from fatbin.errors import (
+    FatbinError,
+    LimitExceededError,
+    MissingDependencyError,
+    SourceError,
+    UnknownFormatError,
+)
+from fatbin.format.view import View
+from fatbin.scanning.host import ZIP_MAGICS
+from fatbin.scanning.identify import PTX_HEAD_BYTES
+from fatbin.scanning.spool import (
+    HEAD_BYTES,
+    Budget,
+    may_be_text,
+    read_head,
+    spooled_view,
+    worth_reading,
+)
+from fatbin.scanning.streams import Rest, ViewStream, compression_by_magic, inflated
+from fatbin.scanning.tars import is_tar, read_tar
+from fatbin.scanning.zips import check_stored, content, read_zip
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fatbin.errors import Report
+    from fatbin.limits import Limits
+    from fatbin.scanning.spool import Stream
+    from fatbin.scanning.tars import TarMember
+    from fatbin.scanning.zips import ZipMember
+
+_WHOLE = frozenset(("archive_bytes", "archive_members"))
+_TAR_NAME = re.compile(
+    r"\.(?:tar(?:\.(?:gz|bz2|xz|zst))?|tgz|tbz2?|txz|tzst|conda)$", re.IGNORECASE
+)
+_CHUNK = 1 << 20
+_METADATA_BYTES = 65536
+_METADATA = re.compile(r"[^/]+\.dist-info/METADATA")
+_FIELD = r"^{}:[ \t]*(\S[^\r\n]*?)[ \t]*\r?$"
+
+
+class Distribution(Record):
+    """What a package manager calls a package.
+
+    Attributes:
+        name: such as ``nvidia-nccl-cu12``; empty when not known.
+        version: such as ``2.26.2``.
+    """
+
+    name: str = ""
+    version: str = ""
+
+
+NO_DISTRIBUTION = Distribution()
+
+
+class Found(Record):
+    """A member that can hold device code.
+
+    Attributes:
+        view: its bytes; they end with the next step of the walk.
+        distribution: of the innermost package that tells.
+    """
+
+    view: View
+    distribution: Distribution
+
+
+class Walk:
+    """What all packages that are nested in one target share.
+
+    Attributes:
+        limits: what they may cost.
+        report: gets what cannot be read.
+        budget: what they have cost.
+        verify: also check the CRC of members that are read in place.
+    """
+
+    __slots__ = ("budget", "limits", "report", "verify")
+
+    def __init__(
+        self, limits: Limits, report: Report, budget: Budget | None = None, *, verify: bool = False
+    ) -> None:
+        """Begin with nothing spent, or with the budget of what holds the packages."""
+        self.limits = limits
+        self.report = report
+        self.budget = budget or Budget(limits)
+        self.verify = verify
+
+
+def package_kind(head: bytes, name: str = "") -> str:
+    """Tell a package by its first bytes: ``zip``, ``tar``, a compression, or empty.
+
+    Args:
+        head: at least 512 bytes, or all there are.
+        name: of a member; compressed ones are packages only when they are called so, since many
+            files are compressed and few of them are archives. Empty for what was asked for itself.
+    """
+    if head[:4] in ZIP_MAGICS:
+        return "zip"
+    if is_tar(head):
+        return "tar"
+    if not name or _TAR_NAME.search(name):
+        return compression_by_magic(head)
+    return ""
+
+
+def walk_package(view: View, kind: str, walk: Walk) -> Iterator[Found]:
+    """Yield what can hold device code in a package, and in the packages within it.
+
+    What ends the walk is reported too.
+
+    Raises:
+        UnknownFormatError: a compressed file that holds no tar archive.
+        MissingDependencyError: zstd before Python 3.14 without zstandard.
+    """
+    try:
+        if kind == "zip":
+            yield from _zip(view, walk, 1, NO_DISTRIBUTION)
+        else:
+            yield from _tar(ViewStream(view), kind, view.name, walk, 1, NO_DISTRIBUTION)
+    except (UnknownFormatError, MissingDependencyError):
+        raise
+    except FatbinError as exc:
+        exc.location = exc.location or view.name
+        walk.report(exc)
+
+
+def _zip(view: View, walk: Walk, depth: int, outer: Distribution) -> Iterator[Found]:
+    distribution = _of_wheel(view, walk) or _of_name(view.name) or outer
+    for member in read_zip(view, walk.limits, walk.report):
+        name = f"{view.name}::{member.name}"
+        walk.budget.member(name)
+        try:
+            source = content(view, member, name)
+            if isinstance(source, View):
+                yield from _in_place(source, member, walk, depth, distribution)
+            else:
+                yield from _streamed(source, name, walk, depth, distribution, member.stored)
+        except FatbinError as exc:
+            _tell(exc, name, walk)
+
+
+def _tar(
+    stream: Stream, kind: str, name: str, walk: Walk, depth: int, outer: Distribution
+) -> Iterator[Found]:
+    if kind != "tar":
+        stream = inflated(stream, kind, name, walk.limits)
+        head = read_head(stream, name)
+        if not head:
+            msg = f"{kind} data that inflates to nothing: cut off, or empty"
+            raise SourceError(msg, location=name)
+        if not is_tar(head):
+            msg = f"expected a tar archive in {kind} data, found something else"
+            raise UnknownFormatError(msg, location=name)
+        stream = Rest(head, stream)
+    distribution = _of_name(name) or outer
+    for member in read_tar(stream, name, walk.budget, walk.report):
+        location = f"{name}::{member.name}"
+        try:
+            yield from _tar_member(member, location, walk, depth, distribution)
+        except FatbinError as exc:
+            _tell(exc, location, walk)
+    if kind != "tar":
+        while rest := stream.read(_CHUNK):  # the checksum stands at the end
+            walk.budget.spend(len(rest), name)
+
+
+def _tar_member(
+    member: TarMember, location: str, walk: Walk, depth: int, distribution: Distribution
+) -> Iterator[Found]:
+    if member.sparse:
+        msg = f"a sparse member of {member.size} bytes; not read"
+        raise SourceError(msg, location=location)
+    view = member.content.take(location)
+    if view is not None:
+        yield from _in_place(view, None, walk, depth, distribution)
+    else:
+        yield from _streamed(member.content, location, walk, depth, distribution, -1)
+
+
+def _tell(error: FatbinError, location: str, walk: Walk) -> None:
+    """Report an error of one member; what counts for the target as a whole is raised again."""
+    if isinstance(error, LimitExceededError) and error.limit in _WHOLE:
+        raise error
+    if isinstance(error, UnknownFormatError):
+        return  # absent is not broken
+    error.location = error.location or location
+    walk.report(error)
+
+
+def _in_place(
+    view: View, member: ZipMember | None, walk: Walk, depth: int, distribution: Distribution
+) -> Iterator[Found]:
+    head = view.peek(0, HEAD_BYTES)
+    kind = package_kind(head, view.name)
+    if not kind:
+        if len(head) == HEAD_BYTES and may_be_text(head):
+            head = view.peek(0, PTX_HEAD_BYTES)
+        if not worth_reading(head):
+            return
+    if member is not None and walk.verify:
+        check_stored(view, member)
+    if not kind:
+        yield Found(view, distribution)
+        return
+    _check_depth(depth, view.name, walk)
+    if kind == "zip":
+        yield from _zip(view, walk, depth + 1, distribution)
+    else:
+        yield from _tar(ViewStream(view), kind, view.name, walk, depth + 1, distribution)
+
+
+def _streamed(
+    stream: Stream, name: str, walk: Walk, depth: int, distribution: Distribution, stored: int
+) -> Iterator[Found]:
+    head = read_head(stream, name)
+    walk.budget.spend(len(head), name)
+    kind = package_kind(head, name)
+    if not kind and not worth_reading(head):
+        return
+    if kind:
+        _check_depth(depth, name, walk)
+    if kind not in ("", "zip"):
+        yield from _tar(Rest(head, stream), kind, name, walk, depth + 1, distribution)
+        return
+    with spooled_view(
+        stream, name, limits=walk.limits, head=head, stored=stored, budget=walk.budget
+    ) as view:
+        if kind:
+            yield from _zip(view, walk, depth + 1, distribution)
+        else:
+            yield Found(view, distribution)
+
+
+def _check_depth(depth: int, name: str, walk: Walk) -> None:
+    if depth >= walk.limits.depth:
+        raise LimitExceededError(
+            f"archives are nested more than {walk.limits.depth} deep; not read",
+            limit="depth",
+            allowed=walk.limits.depth,
+            actual=depth + 1,
+            location=name,
+            hint="raise the limit depth if the archive is trusted",
+        )
+
+
+def _of_wheel(view: View, walk: Walk) -> Distribution | None:
+    """Return what the metadata of a wheel says; None for other zips."""
+    if not view.name.endswith(".whl"):
+        return None
+    for member in read_zip(view, walk.limits, _pass_over):
+        if _METADATA.fullmatch(member.name):
+            try:
+                source = content(view, member, view.name)
+                if isinstance(source, View):
+                    source = ViewStream(source)
+                return distribution_of_metadata(source.read(_METADATA_BYTES))
+            except FatbinError:
+                return None  # told when the member comes round, or never asked for
+    return None
+
+
+def _pass_over(error: FatbinError) -> None:
+    """Take an error that is reported elsewhere."""
+
+
+def distribution_of_metadata(data: bytes) -> Distribution | None:
+    """Return name and version of a METADATA or PKG-INFO file; None when it lacks one."""
+    text = data.decode("utf-8", "backslashreplace").split("\n\n", 1)[0]
+    found = [re.search(_FIELD.format(field), text, re.MULTILINE) for field in ("Name", "Version")]
+    name, version = (match[1] if match else "" for match in found)
+    return Distribution(name, version) if name and version else None
+
+
+def _of_name(location: str) -> Distribution | None:
+    """Return what the name of a package file says, by the rules of its kind."""
+    name = re.split(r"::|[/\\]", location)[-1]
+    if name.endswith(".whl"):
+        parts = name.split("-")
+        if len(parts) >= 5:  # noqa: PLR2004 - name, version, maybe a build, three tags
+            return Distribution(parts[0].replace("_", "-"), parts[1])
+    for suffix in (".conda", ".tar.bz2"):
+        parts = name.removesuffix(suffix).rsplit("-", 2)
+        if name.endswith(suffix) and len(parts) == 3:  # noqa: PLR2004 - name, version, build
+            return Distribution(parts[0], parts[1])
+    match = re.fullmatch(r"(.+)-(\d[^-]*)(?:\.tar\.gz|\.zip)", name)
+    return Distribution(match[1], match[2]) if match else None

@@ -1,0 +1,75 @@
+"""What can be scanned: files, packages, directories and environments."""
+
+from __future__ import annotations
+
+import os
+
+from fatbin.limits import DEFAULT_LIMITS
+from fatbin.scanning.scanner import Options, scan_file
+from fatbin.scanning.source import STANDARD_INPUT, is_image_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fatbin.inventory import Inventory
+    from fatbin.limits import Limits
+
+ENVIRONMENT = "env:"
+
+
+def scan(
+    target: str | os.PathLike[str],
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    linkage: bool = True,
+    kernels: bool = True,
+    verify: bool = False,
+    platform: str = "",
+) -> Inventory:
+    """Read what device code a file, package, image, directory or environment holds.
+
+    The format is told by content: ELF, PE, COFF, static archive, bare fatbin, cubin, PTX, LTO-IR;
+    wheels and other zips, conda packages, tar archives; container images as ``docker save`` writes
+    them and as OCI layouts, in a folder or a tar archive. Only headers are read, and the parts of a
+    host file where embedded device code can be. Members of packages are inflated one at a time,
+    large ones to a temporary file without a name. Large directories are read by several processes,
+    as :func:`fatbin.scan_many` does.
+
+    Args:
+        target: path of a file or directory, ``-`` for standard input, ``env:`` for the environment
+            of this interpreter, or ``env:PATH`` for that of another one: its folder, or the path
+            of its program.
+        limits: bounds on what the target may make this function do.
+        linkage: also read soname, needed libraries, CUDA runtime and version (imports LIEF).
+        kernels: also open the smallest image of each module, so that modules without any kernel
+            can be told (:attr:`Entry.kernels`).
+        verify: also inflate every payload, check its size, and take from images what only they
+            tell: toolkit, relocatable or not, kernels, missing functions. Of container images the
+            digests of layers and documents are compared too.
+        platform: of an image that is there for several, such as ``linux/arm64``; without it the
+            only one, or ``linux/amd64``.
+
+    Returns:
+        One library for a file; of archives, packages and directories one for each member or file
+        that holds device code or could not be read. Damage inside is in their ``issues``; what was
+        whole is kept.
+
+    Raises:
+        SourceError: the target cannot be read.
+        UnknownFormatError: a file of none of these formats, a directory without any such file.
+        MissingDependencyError: a PE file without LIEF, a zstd package before Python 3.14 without
+            zstandard.
+    """
+    path = os.fspath(target)
+    options = Options(limits, linkage, kernels, verify, platform)
+    if is_file(path):
+        return scan_file(path, options)
+    from fatbin.scanning.many import plan, run  # noqa: PLC0415 - a file needs less
+
+    return run([plan(path, options)], options)
+
+
+def is_file(target: str) -> bool:
+    """Tell whether a target is read as one: a file, an image in a folder, or nothing at all."""
+    if target == STANDARD_INPUT or is_image_folder(target):
+        return True
+    return not target.startswith(ENVIRONMENT) and not os.path.isdir(target)
