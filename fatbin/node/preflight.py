@@ -12,7 +12,7 @@ import time
 from fatbin._record import Record
 from fatbin.errors import FatbinError
 from fatbin.node.nccl_files import find_nccl
-from fatbin.node.preflight_records import STAGES, Preflight, PreflightOutcome, Stage, worst
+from fatbin.node.preflight_records import STAGES, Preflight, PreflightOutcome, PreflightStage, worst
 from fatbin.node.preflight_stages import (
     ERROR,
     SKIPPED,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from fatbin.node.nccl_files import NcclFile
-    from fatbin.node.preflight_records import LookedAt
+    from fatbin.node.preflight_records import PreflightLibrary
     from fatbin.node.preflight_stages import Wanted
     from fatbin.node.probe_records import Probe
     from fatbin.node.records import Detection
@@ -128,8 +128,8 @@ class _Run(Record):
         detection = self.tools.detect(timeout=self.timeout)
         stages = [self._done(detect_stage(detection), began)]
         if "detect" not in self.stages:
-            stages = [Stage("detect", SKIPPED, said=_NOT_ASKED)]
-        files: tuple[LookedAt, ...] = ()
+            stages = [PreflightStage("detect", SKIPPED, said=_NOT_ASKED)]
+        files: tuple[PreflightLibrary, ...] = ()
         if detection.usable:
             more, files = self._with_gpus(detection)
             stages += more
@@ -154,7 +154,9 @@ class _Run(Record):
             seconds=time.monotonic() - began,
         )
 
-    def _with_gpus(self, detection: Detection) -> tuple[list[Stage], tuple[LookedAt, ...]]:
+    def _with_gpus(
+        self, detection: Detection
+    ) -> tuple[list[PreflightStage], tuple[PreflightLibrary, ...]]:
         trouble = ""
         try:
             nccl = self.tools.nccl(self.env, python=self.python) if self.nccl else None
@@ -182,7 +184,7 @@ class _Run(Record):
         stages.append(self._smoke(detection, wanted))
         return stages, files
 
-    def _smoke(self, detection: Detection, wanted: Wanted) -> Stage:
+    def _smoke(self, detection: Detection, wanted: Wanted) -> PreflightStage:
         if "smoke" not in self.stages or not self.nccl:
             return self._left_out("smoke", _NOT_ASKED)
         began = self._enter("smoke")
@@ -195,7 +197,7 @@ class _Run(Record):
                 environment=self.env,
             )
         except FatbinError as exc:
-            return self._done(Stage("smoke", ERROR, said=str(exc), action=exc.hint), began)
+            return self._done(PreflightStage("smoke", ERROR, said=str(exc), action=exc.hint), began)
         return self._done(smoke_stage(result, wanted.files), began)
 
     def _enter(self, name: str) -> float:
@@ -203,8 +205,8 @@ class _Run(Record):
         return time.monotonic()
 
     @staticmethod
-    def _done(stage: Stage, began: float) -> Stage:
+    def _done(stage: PreflightStage, began: float) -> PreflightStage:
         return stage._replace(seconds=time.monotonic() - began)
 
-    def _left_out(self, name: str, why: str = _NO_GPU) -> Stage:
-        return Stage(name, SKIPPED, said=why if name in self.stages else _NOT_ASKED)
+    def _left_out(self, name: str, why: str = _NO_GPU) -> PreflightStage:
+        return PreflightStage(name, SKIPPED, said=why if name in self.stages else _NOT_ASKED)

@@ -54,7 +54,7 @@ def worst(outcomes: Iterable[PreflightOutcome]) -> PreflightOutcome:
     return PreflightOutcome.NOTHING if found is PreflightOutcome.SKIPPED else found
 
 
-class Stage(Record):
+class PreflightStage(Record):
     """One stage.
 
     Attributes:
@@ -75,7 +75,7 @@ class Stage(Record):
     details: Any = None
 
 
-class LookedAt(Record):
+class PreflightLibrary(Record):
     """One library that was looked at.
 
     Attributes:
@@ -120,11 +120,11 @@ class Preflight(Record):
     gpus: tuple[str, ...] = ()
     driver: str = ""
     cuda_version: str = ""
-    libraries: tuple[LookedAt, ...] = ()
-    stages: tuple[Stage, ...] = ()
+    libraries: tuple[PreflightLibrary, ...] = ()
+    stages: tuple[PreflightStage, ...] = ()
     seconds: float = 0.0
 
-    def stage(self, name: str) -> Stage:
+    def stage(self, name: str) -> PreflightStage:
         """Return a stage by its name."""
         return next(stage for stage in self.stages if stage.name == name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fatbin._record import Record
 from fatbin.errors import FatbinError
 from fatbin.node.nccl_files import SONAME
-from fatbin.node.preflight_records import LookedAt, PreflightOutcome, Stage, worst
+from fatbin.node.preflight_records import PreflightLibrary, PreflightOutcome, PreflightStage, worst
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,19 +41,19 @@ class Wanted(Record):
         missing: what should be there and is not, in words; empty when all is.
     """
 
-    files: tuple[LookedAt, ...]
+    files: tuple[PreflightLibrary, ...]
     missing: str = ""
 
 
 def wanted_files(nccl: Sequence[NcclFile] | None, named: Sequence[str]) -> Wanted:
     """Put the libraries together: the NCCL that the loader takes, and those that were named."""
-    files = [LookedAt(file.path, _HOW[file.how]) for file in (nccl or ())[:1]]
-    files += [LookedAt(path, NAMED) for path in dict.fromkeys(named)]
+    files = [PreflightLibrary(file.path, _HOW[file.how]) for file in (nccl or ())[:1]]
+    files += [PreflightLibrary(path, NAMED) for path in dict.fromkeys(named)]
     missing = f"no {SONAME} was found" if nccl is not None and not nccl else ""
     return Wanted(tuple(files), missing)
 
 
-def detect_stage(detection: Detection) -> Stage:
+def detect_stage(detection: Detection) -> PreflightStage:
     """Say what comes of the detection.
 
     Without any sign of a GPU there is nothing to fail. A GPU that CUDA cannot use is a failure.
@@ -64,13 +64,13 @@ def detect_stage(detection: Detection) -> Stage:
         unknown = [gpu for gpu in detection.gpus if gpu.gpu is None]
         if unknown:
             said += f"; the compute capability of {unknown[0]} is not known"
-        return Stage("detect", WARN if unknown else PASS, said=said, details=details)
+        return PreflightStage("detect", WARN if unknown else PASS, said=said, details=details)
     error = detection.error()
     there = bool(detection.gpus) or any(
         attempt.ok for attempt in detection.attempts if attempt.source in _SIGNS
     )
     outcome = FAIL if there else NOTHING
-    return Stage("detect", outcome, said=error.message, action=error.hint, details=details)
+    return PreflightStage("detect", outcome, said=error.message, action=error.hint, details=details)
 
 
 _SIGNS = ("nvml", "nvidia-smi", "proc", "pci")
@@ -87,8 +87,8 @@ class Judged(Record):
         files: with what was read of them.
     """
 
-    stage: Stage
-    files: tuple[LookedAt, ...]
+    stage: PreflightStage
+    files: tuple[PreflightLibrary, ...]
 
 
 def check_stage(
@@ -120,7 +120,7 @@ def _verdict(
     return check(read_library(path), gpus=gpus, driver=driver, environment=env)
 
 
-def _described(file: LookedAt, verdict: Verdict) -> LookedAt:
+def _described(file: PreflightLibrary, verdict: Verdict) -> PreflightLibrary:
     if len(verdict.libraries) != 1:
         return file._replace(outcome=verdict.outcome.value)
     (library,) = verdict.libraries
@@ -132,7 +132,7 @@ def _described(file: LookedAt, verdict: Verdict) -> LookedAt:
     )
 
 
-def _of_verdict(file: LookedAt, verdict: Verdict) -> _Line:
+def _of_verdict(file: PreflightLibrary, verdict: Verdict) -> _Line:
     from fatbin.judge.verdict import Severity  # noqa: PLC0415 - it is there already
 
     if verdict.outcome == "NOTHING":
@@ -150,7 +150,7 @@ def _of_verdict(file: LookedAt, verdict: Verdict) -> _Line:
 
 def probe_stage(
     wanted: Wanted, detection: Detection, probe: Callable[..., Probe], timeout: float
-) -> Stage:
+) -> PreflightStage:
     """Give the modules of each library to the driver.
 
     That some are refused is normal: libraries hold modules for other GPUs. A library of which the
@@ -170,7 +170,7 @@ def probe_stage(
     return _stage("probe", lines, documents, _count(wanted.files))
 
 
-def _of_probe(file: LookedAt, found: Probe) -> list[_Line]:
+def _of_probe(file: PreflightLibrary, found: Probe) -> list[_Line]:
     name = file.path.rpartition("/")[2]
     if not all(probed.results for probed in found.gpus) or not found.gpus:
         return [_Line(WARN, f"{name} holds no module to load")]
@@ -207,7 +207,7 @@ def _of_probe(file: LookedAt, found: Probe) -> list[_Line]:
 # smoke --------------------------------------------------------------------------------------------
 
 
-def smoke_stage(result: SmokeResult, checked: Sequence[LookedAt]) -> Stage:
+def smoke_stage(result: SmokeResult, checked: Sequence[PreflightLibrary]) -> PreflightStage:
     """Say what comes of the trial of NCCL; nothing tried is no pass."""
     said, outcome, action = result.reason, _SMOKE[result.outcome.value], result.action
     if outcome is PASS:
@@ -219,7 +219,7 @@ def smoke_stage(result: SmokeResult, checked: Sequence[LookedAt]) -> Stage:
             outcome = WARN
             said += f"; torch loaded {result.library}, and {nccl.path} was checked"
             action = f"fatbin check {result.library}"
-    return Stage("smoke", outcome, said=said, action=action, details=result.to_dict())
+    return PreflightStage("smoke", outcome, said=said, action=action, details=result.to_dict())
 
 
 _SMOKE = {"PASS": PASS, "FAIL": FAIL, "TIMEOUT": FAIL, "SKIPPED": WARN}
@@ -242,7 +242,9 @@ class _Line(Record):
     action: str = ""
 
 
-def _stage(name: str, lines: Sequence[_Line], documents: list[Any], all_well: str) -> Stage:
+def _stage(
+    name: str, lines: Sequence[_Line], documents: list[Any], all_well: str
+) -> PreflightStage:
     """Return the stage that lines come to: the worst is what it says."""
     outcome = worst(line.outcome for line in lines)
     deciding = [line for line in lines if line.outcome is outcome]
@@ -250,8 +252,8 @@ def _stage(name: str, lines: Sequence[_Line], documents: list[Any], all_well: st
     if len(deciding) > 1 and outcome is not PASS:
         said += f" (and {len(deciding) - 1} more)"
     action = next((line.action for line in deciding if line.action), "")
-    return Stage(name, outcome, said=said, action=action, details=documents)
+    return PreflightStage(name, outcome, said=said, action=action, details=documents)
 
 
-def _count(files: Sequence[LookedAt]) -> str:
+def _count(files: Sequence[PreflightLibrary]) -> str:
     return "1 library" if len(files) == 1 else f"{len(files)} libraries"

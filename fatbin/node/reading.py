@@ -19,7 +19,7 @@ def read_library(path: str) -> Inventory:
         SourceError: the file cannot be read.
         UnknownFormatError: the file is none of the known formats.
     """
-    from fatbin.scanning.scanner import scan  # noqa: PLC0415 - only where there is a GPU
+    from fatbin.scanning.targets import scan  # noqa: PLC0415 - only where there is a GPU
 
     if _has_lief():
         return scan(path)

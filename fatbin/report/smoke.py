@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fatbin.node.smoke.records import RankReport, Round, SmokeResult
+    from fatbin.node.smoke.records import RankReport, SmokeResult, SmokeRound
     from fatbin.report.table import Writer
 
 __all__ = ["smoke_text", "summary", "writer"]
@@ -69,7 +69,7 @@ def _facts(result: SmokeResult) -> Iterator[tuple[str, str]]:
         yield "action", predicted.action
 
 
-def _write_rank(out: Writer, one: Round, rank: RankReport, *, verbose: bool) -> None:
+def _write_rank(out: Writer, one: SmokeRound, rank: RankReport, *, verbose: bool) -> None:
     out.line(f"    rank {rank.rank}  {rank.gpu or 'no GPU yet'}: {_state(one, rank)}")
     if verbose:
         for step in rank.steps:
@@ -90,7 +90,7 @@ def _write_rank(out: Writer, one: Round, rank: RankReport, *, verbose: bool) -> 
             out.line(f"      {label:<6} {line.strip()}")
 
 
-def _state(one: Round, rank: RankReport) -> str:
+def _state(one: SmokeRound, rank: RankReport) -> str:
     if rank.skipped:
         return f"skipped: {rank.skipped}"
     if rank.error:

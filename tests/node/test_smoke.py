@@ -12,7 +12,7 @@ from job import PYTHON, children_of, machine_with, run
 from support import FIXTURES, require
 
 from fatbin import Detection, DeviceError
-from fatbin.node.smoke.records import Round, SmokeOutcome, SmokeResult
+from fatbin.node.smoke.records import SmokeOutcome, SmokeResult, SmokeRound
 
 if not sys.platform.startswith("linux"):
     pytest.skip("NCCL is for Linux", allow_module_level=True)
@@ -25,7 +25,7 @@ def nobody_is_left() -> object:
     assert children_of(os.getpid()) == set()
 
 
-def only(result: SmokeResult) -> Round:
+def only(result: SmokeResult) -> SmokeRound:
     (one,) = result.rounds
     return one
 

@@ -21,7 +21,7 @@ from support import ROOT
 from fatbin.cli import exits, main
 from fatbin.cli.smoke import exit_code
 from fatbin.node.smoke.conclude import conclude
-from fatbin.node.smoke.records import Round, SmokeOutcome, SmokeResult, report_from
+from fatbin.node.smoke.records import SmokeOutcome, SmokeResult, SmokeRound, report_from
 from fatbin.node.smoke.supervise import Watched
 
 if not sys.platform.startswith("linux"):
@@ -183,7 +183,7 @@ def test_a_torch_in_the_current_folder_is_not_taken(
 # Recordings ---------------------------------------------------------------------------------------
 
 
-def again(document: dict[str, Any]) -> list[Round]:
+def again(document: dict[str, Any]) -> list[SmokeRound]:
     """Judge a document's ranks again."""
     return [
         conclude(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from fatbin.node.smoke.records import Round, SmokeOutcome
+from fatbin.node.smoke.records import SmokeOutcome, SmokeRound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,14 +50,14 @@ WRONG_ACTION = (
 )
 
 
-def conclude(init: str, watched: Watched) -> Round:
+def conclude(init: str, watched: Watched) -> SmokeRound:
     """Judge what was seen of one round."""
     outcome, first, reason = _outcome(watched)
     culprit = watched.ranks[first] if first >= 0 else None
     signs = (
         tuple(_signs(watched, culprit)) if culprit and outcome is not SmokeOutcome.SKIPPED else ()
     )
-    return Round(
+    return SmokeRound(
         init=init,
         outcome=outcome,
         reason=reason,

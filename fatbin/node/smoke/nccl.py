@@ -8,7 +8,7 @@ import time
 
 from fatbin.errors import FatbinError
 from fatbin.node.smoke.conclude import conclude
-from fatbin.node.smoke.records import Prediction, SmokeOutcome, SmokeResult
+from fatbin.node.smoke.records import SmokeOutcome, SmokePrediction, SmokeResult
 from fatbin.node.smoke.supervise import Limits, watch
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fatbin.judge.driver import Driver
     from fatbin.judge.gpu import Gpu
     from fatbin.node.records import Detection
-    from fatbin.node.smoke.records import Round
+    from fatbin.node.smoke.records import SmokeRound
 
 INITS = ("eager", "lazy")
 DEFAULT_TIMEOUT = 30.0
@@ -146,14 +146,14 @@ def _variables(env: dict[str, str], *, launched: bool) -> dict[str, str]:
 
 
 def summed_up(
-    rounds: Sequence[Round], ranks: int, predict: Callable[[str], Prediction]
+    rounds: Sequence[SmokeRound], ranks: int, predict: Callable[[str], SmokePrediction]
 ) -> SmokeResult:
     """Put rounds together; the worst one decides.
 
     Args:
         rounds: at least one.
         ranks: how many ranks the job had.
-        predict: what makes a :class:`Prediction` of the path of the library.
+        predict: what makes a :class:`SmokePrediction` of the path of the library.
     """
     worst = max(rounds, key=lambda r: _RANKS[r.outcome])
     seen = [rank for one in rounds for rank in one.ranks]
@@ -167,7 +167,7 @@ def summed_up(
         torch=next((rank.torch for rank in seen if rank.torch), ""),
         library=library,
         library_version=next((rank.library_version for rank in seen if rank.library_version), ""),
-        predicted=predict(library) if library else Prediction(problem="no libnccl was seen"),
+        predicted=predict(library) if library else SmokePrediction(problem="no libnccl was seen"),
         rounds=tuple(rounds),
         seconds=sum(one.seconds for one in rounds),
     )
@@ -175,10 +175,10 @@ def summed_up(
 
 def _predictor(
     detection: Detection, first: int, count: int, env: Mapping[str, str]
-) -> Callable[[str], Prediction]:
+) -> Callable[[str], SmokePrediction]:
     gpus = [gpu.gpu for gpu in detection.gpus[first : first + count] if gpu.gpu is not None]
 
-    def of(path: str) -> Prediction:
+    def of(path: str) -> SmokePrediction:
         return predict(path, gpus, detection.judged_driver, env)
 
     return of
@@ -186,7 +186,7 @@ def _predictor(
 
 def predict(
     path: str, gpus: Sequence[Gpu], driver: Driver | None, env: Mapping[str, str]
-) -> Prediction:
+) -> SmokePrediction:
     """Check a library for GPUs, and keep what a report of a smoke test shows."""
     from fatbin.judge.check import check  # noqa: PLC0415 - only after a job
     from fatbin.judge.verdict import Severity  # noqa: PLC0415
@@ -195,10 +195,10 @@ def predict(
     try:
         verdict = check(read_library(path), gpus=gpus, driver=driver, environment=env)
     except FatbinError as exc:
-        return Prediction(problem=str(exc))
+        return SmokePrediction(problem=str(exc))
     told = [f for f in verdict.findings if f.severity is not Severity.NOTE]
     library = verdict.libraries[0] if verdict.libraries else None
-    return Prediction(
+    return SmokePrediction(
         outcome=verdict.outcome.value,
         gpus=verdict.gpus,
         version=library.version if library else "",

@@ -15,7 +15,7 @@ import subprocess
 import time
 
 from fatbin.errors import DeviceError
-from fatbin.node.smoke.records import RankReport, Step
+from fatbin.node.smoke.records import RankReport, SmokeStep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Rank:
         self.number: int = request["rank"]
         self._started = started
         self._facts: dict[str, Any] = {}
-        self._steps: list[Step] = []
+        self._steps: list[SmokeStep] = []
         self._report = RankReport(self.number)
         self._nccl: list[str] = []
         self._warnings: list[str] = []
@@ -177,7 +177,7 @@ class Rank:
             return
         at = float(message.get("at", 0.0)) - self._started
         if "step" in message:
-            self._steps.append(Step(message["step"], at))
+            self._steps.append(SmokeStep(message["step"], at))
         elif "checked" in message:
             self._steps[-1] = self._steps[-1]._replace(checked=True)
         elif "facts" in message:

@@ -31,7 +31,7 @@ class SmokeOutcome(str, Enum):
         return self.value
 
 
-class Step(Record):
+class SmokeStep(Record):
     """One thing that a rank began to do.
 
     Attributes:
@@ -79,7 +79,7 @@ class RankReport(Record):
     torch: str = ""
     library: str = ""
     library_version: str = ""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[SmokeStep, ...] = ()
     finished: bool = False
     skipped: str = ""
     error: str = ""
@@ -116,7 +116,7 @@ class RankReport(Record):
         return sum(step.checked for step in self.steps)
 
 
-class Round(Record):
+class SmokeRound(Record):
     """One job of NCCL's, with one way of making the group.
 
     Attributes:
@@ -144,7 +144,7 @@ class Round(Record):
     ranks: tuple[RankReport, ...] = ()
 
 
-class Prediction(Record):
+class SmokePrediction(Record):
     """What a check of the library that was really loaded says, without running anything.
 
     Attributes:
@@ -191,8 +191,8 @@ class SmokeResult(Record):
     torch: str = ""
     library: str = ""
     library_version: str = ""
-    predicted: Prediction = Prediction()
-    rounds: tuple[Round, ...] = ()
+    predicted: SmokePrediction = SmokePrediction()
+    rounds: tuple[SmokeRound, ...] = ()
     seconds: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def report_from(data: dict[str, Any]) -> RankReport:
         for key, value in data.items()
         if key in RankReport._fields
     }
-    fields["steps"] = tuple(Step(**step) for step in data["steps"])
+    fields["steps"] = tuple(SmokeStep(**step) for step in data["steps"])
     return RankReport(**fields)
 
 
