@@ -115,9 +115,9 @@ def _verdict(
     path: str, gpus: Sequence[Gpu], driver: Driver | None, env: Mapping[str, str]
 ) -> Verdict:
     from fatbin.judge.check import check  # noqa: PLC0415 - only where there is a GPU
-    from fatbin.node.reading import read_library  # noqa: PLC0415
+    from fatbin.scanning.targets import scan  # noqa: PLC0415
 
-    return check(read_library(path), gpus=gpus, driver=driver, environment=env)
+    return check(scan(path), gpus=gpus, driver=driver, environment=env)
 
 
 def _described(file: PreflightLibrary, verdict: Verdict) -> PreflightLibrary:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BUSY = 0.5
 """Processors from which on a process counts as busy: one that computes has one."""
 _CRASH_LEAD = 0.5
-_REASON_CHARACTERS = 300
+_REASON_CHARACTERS = 400
 _TIME_OF_LOG = re.compile(r"^.*?NCCL (?:INFO|WARN|TRACE) ")
 _BEGINNING = re.compile(
     r"NCCL version |Bootstrap\b|cudaDriverVersion|cudaRuntimeVersion|NCCL git version|"
@@ -125,7 +125,9 @@ def _called(rank: RankReport, ranks: tuple[RankReport, ...]) -> str:
 
 def _summary(text: str) -> str:
     """Return the lines of an error's text as one."""
-    line = "; ".join(part.strip() for part in text.splitlines() if part.strip())
+    line = "; ".join(part.strip() for part in text.splitlines() if part.strip()).replace(
+        ":; ", ": "
+    )
     return line if len(line) <= _REASON_CHARACTERS else line[: _REASON_CHARACTERS - 3] + "..."
 
 

@@ -190,10 +190,10 @@ def predict(
     """Check a library for GPUs, and keep what a report of a smoke test shows."""
     from fatbin.judge.check import check  # noqa: PLC0415 - only after a job
     from fatbin.judge.verdict import Severity  # noqa: PLC0415
-    from fatbin.node.reading import read_library  # noqa: PLC0415
+    from fatbin.scanning.targets import scan  # noqa: PLC0415
 
     try:
-        verdict = check(read_library(path), gpus=gpus, driver=driver, environment=env)
+        verdict = check(scan(path), gpus=gpus, driver=driver, environment=env)
     except FatbinError as exc:
         return SmokePrediction(problem=str(exc))
     told = [f for f in verdict.findings if f.severity is not Severity.NOTE]

@@ -42,7 +42,7 @@ for name, text in job["modules"]:
 sys.modules["fatbin.node.child_side"].end_with_parent(job["parent"])
 module.main(job["request"])
 """
-_MODULES = ("fatbin.node.child_side", "fatbin.node.smoke.worker")
+_MODULES = ("fatbin.node.child_side", "fatbin.node.smoke.operations", "fatbin.node.smoke.worker")
 _NCCL = re.compile(r"NCCL (?:INFO|WARN|TRACE|version)|NCCL_")
 _WARN = re.compile(r"NCCL WARN")
 _KEPT_LINES = 30
