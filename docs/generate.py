@@ -196,7 +196,7 @@ def exits(module: str) -> str:
     """Return the table of exit codes."""
     tree = ast.parse(inspect.getsource(importlib.import_module(module)))
     rows = [
-        f"| {ast.literal_eval(value)} | `{name}` | {note} |"
+        f"| {ast.literal_eval(value)} | `{name}` | {' '.join(note.split())} |"
         for name, value, note in values(tree.body)
     ]
     return "\n".join(["| code | name | meaning |", "|---|---|---|", *rows])

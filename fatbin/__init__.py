@@ -63,9 +63,25 @@ if TYPE_CHECKING:
     from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
     from fatbin.limits import Limits
     from fatbin.node.detect import detect
+    from fatbin.node.preflight import preflight
+    from fatbin.node.preflight_records import (
+        Preflight,
+        PreflightLibrary,
+        PreflightOutcome,
+        PreflightStage,
+    )
     from fatbin.node.probe import probe
     from fatbin.node.probe_records import GpuProbe, Probe, ProbeResult
     from fatbin.node.records import Attempt, DetectedGpu, Detection
+    from fatbin.node.smoke.nccl import smoke_nccl
+    from fatbin.node.smoke.records import (
+        RankReport,
+        SmokeOutcome,
+        SmokePrediction,
+        SmokeResult,
+        SmokeRound,
+        SmokeStep,
+    )
     from fatbin.scanning.cache import default_cache
     from fatbin.scanning.loader import loader_order
     from fatbin.scanning.many import scan_many
@@ -123,9 +139,25 @@ _HOMES = {
     "fatbin.kinds": ("Compression", "EntryFlags", "EntryKind", "Place"),
     "fatbin.limits": ("Limits",),
     "fatbin.node.detect": ("detect",),
+    "fatbin.node.preflight": ("preflight",),
+    "fatbin.node.preflight_records": (
+        "Preflight",
+        "PreflightLibrary",
+        "PreflightOutcome",
+        "PreflightStage",
+    ),
     "fatbin.node.probe": ("probe",),
     "fatbin.node.probe_records": ("GpuProbe", "Probe", "ProbeResult"),
     "fatbin.node.records": ("Attempt", "DetectedGpu", "Detection"),
+    "fatbin.node.smoke.nccl": ("smoke_nccl",),
+    "fatbin.node.smoke.records": (
+        "RankReport",
+        "SmokeOutcome",
+        "SmokePrediction",
+        "SmokeResult",
+        "SmokeRound",
+        "SmokeStep",
+    ),
     "fatbin.scanning.opened": ("OpenContainer", "OpenEntry", "OpenFile", "OpenLibrary", "open"),
     "fatbin.scanning.scanner": ("scan_bytes",),
     "fatbin.scanning.cache": ("default_cache",),
@@ -193,11 +225,21 @@ __all__ = [
     "Place",
     "Policy",
     "PolicyError",
+    "Preflight",
+    "PreflightLibrary",
+    "PreflightOutcome",
+    "PreflightStage",
     "Probe",
     "ProbeResult",
     "Ptx",
+    "RankReport",
     "Severity",
     "SizeMismatchError",
+    "SmokeOutcome",
+    "SmokePrediction",
+    "SmokeResult",
+    "SmokeRound",
+    "SmokeStep",
     "SourceError",
     "TruncatedError",
     "UnknownFormatError",
@@ -214,6 +256,7 @@ __all__ = [
     "loader_order",
     "open",
     "parse_gpus",
+    "preflight",
     "probe",
     "ray_setup_hook",
     "read_baseline",
@@ -221,6 +264,7 @@ __all__ = [
     "scan",
     "scan_bytes",
     "scan_many",
+    "smoke_nccl",
 ]
 
 

@@ -20,9 +20,11 @@ from fatbin.cli import (
     extract,
     gpus,
     kernels,
+    preflight,
     probe,
     read,
     size,
+    smoke,
 )
 from fatbin.cli.tell import tell, tell_error
 from fatbin.errors import FatbinError
@@ -35,6 +37,13 @@ EPILOG = "exit codes: 0 done, 1 a gate fails, 2 could not do it, 3 no device cod
 PROBE_EPILOG = (
     "exit codes: 0 as predicted, 1 not as predicted, 2 no GPU or could not do it, "
     "3 nothing to probe"
+)
+SMOKE_EPILOG = (
+    "exit codes: 0 PASS, 1 FAIL or TIMEOUT, 2 could not do it, 3 SKIPPED: nothing was tried"
+)
+PREFLIGHT_EPILOG = (
+    "exit codes: 0 PASS or WARN, 1 FAIL (WARN with --strict), 2 could not do it, 3 no GPU or "
+    "nothing to look at"
 )
 DETECT_EPILOG = "exit codes: 0 there is a GPU, 2 could not do it, 3 there is none"
 
@@ -175,6 +184,24 @@ COMMANDS = (
         probe.configure_probe,
         probe.run_probe,
         PROBE_EPILOG,
+    ),
+    Command(
+        "smoke",
+        "whether NCCL works on this machine's GPUs, by trying it",
+        "Run a small job of NCCL's with the torch that is installed, one process a GPU, and say "
+        "what comes of it and why. Needs GPUs and torch; without them it is SKIPPED, exit 3.",
+        smoke.configure_smoke,
+        smoke.run_smoke,
+        SMOKE_EPILOG,
+    ),
+    Command(
+        "preflight",
+        "whether this node is ready: GPUs, libraries, driver, NCCL; for init containers",
+        "Look for GPUs, check the libraries that programs would load, give them to the driver, and "
+        "try NCCL. One block of text; JSON, metrics and a termination message beside it.",
+        preflight.configure_preflight,
+        preflight.run_preflight,
+        PREFLIGHT_EPILOG,
     ),
 )
 
