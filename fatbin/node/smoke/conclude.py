@@ -99,8 +99,11 @@ def _outcome(watched: Watched) -> tuple[SmokeOutcome, int, str]:
 
 
 def _order(rank: RankReport) -> float:
-    """Order failures in time; an error that the crash of another rank brings is seen before it."""
-    return rank.broke_at - (_CRASH_LEAD if not rank.error else 0.0)
+    """Order failures in time; an error that the crash of another rank brings is seen before it.
+
+    Times count as a document has them, so that it is judged as the run was.
+    """
+    return round(rank.broke_at, 3) - (_CRASH_LEAD if not rank.error else 0.0)
 
 
 def _failure(watched: Watched, first: int) -> str:
