@@ -51,6 +51,7 @@ _JSON_TYPES = {
     "Severity": "string",
     "Compression": "string",
     "tuple[str, ...]": "list of strings",
+    "tuple[tuple[str, int], ...]": "list of pairs of string and integer",
 }
 _JSON_OBJECTS = {"Coverage", "Finding"}
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fatbin.errors import (
         ArchitectureError,
         BadMagicError,
+        BaselineError,
         CheckFailed,
         DecompressionError,
         DeviceError,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from fatbin.format.images import Cubin, Ltoir, Ptx
     from fatbin.guarding import Guarded, Machine, guard, ray_setup_hook
     from fatbin.inventory import Entry, Inventory, Issue, Library, Linkage, Module
+    from fatbin.judge.baseline import Baseline, read_baseline
     from fatbin.judge.check import check
     from fatbin.judge.driver import Driver
     from fatbin.judge.gpu import Gpu, parse_gpus
@@ -92,6 +94,7 @@ _HOMES = {
     "fatbin.errors": (
         "ArchitectureError",
         "BadMagicError",
+        "BaselineError",
         "CheckFailed",
         "DecompressionError",
         "DeviceError",
@@ -113,6 +116,7 @@ _HOMES = {
     "fatbin.format.images": ("Cubin", "Ltoir", "Ptx"),
     "fatbin.guarding": ("Guarded", "Machine", "guard", "ray_setup_hook"),
     "fatbin.inventory": ("Entry", "Inventory", "Issue", "Library", "Linkage", "Module"),
+    "fatbin.judge.baseline": ("Baseline", "read_baseline"),
     "fatbin.judge.check": ("check",),
     "fatbin.judge.driver": ("Driver",),
     "fatbin.judge.gpu": ("Gpu", "parse_gpus"),
@@ -169,6 +173,8 @@ __all__ = [
     "ArchitectureError",
     "Attempt",
     "BadMagicError",
+    "Baseline",
+    "BaselineError",
     "Certainty",
     "CheckFailed",
     "Choice",
@@ -253,6 +259,7 @@ __all__ = [
     "preflight",
     "probe",
     "ray_setup_hook",
+    "read_baseline",
     "read_policy",
     "scan",
     "scan_bytes",

@@ -155,6 +155,10 @@ class InventoryError(FatbinError, ValueError):
     """A document that is not an inventory, or one of an unknown schema version."""
 
 
+class BaselineError(FatbinError, ValueError):
+    """A document that cannot be a baseline: not a verdict, or one of a later schema version."""
+
+
 class MissingDependencyError(FatbinError, ImportError):
     """An optional library is needed for this and not installed.
 

@@ -40,6 +40,12 @@ def example() -> Verdict:
                 action="install NCCL 2.26.5 or later built with CUDA 12.8",
             ),
         ),
+        size=214_310_912,
+        code_sizes=(
+            ("sass sm_80", 30_412_800),
+            ("sass sm_90", 41_287_680),
+            ("relocatable-ptx compute_90", 9_437_184),
+        ),
     )
     torch = LibraryVerdict(
         location="lib/libtorch_cuda.so",
@@ -60,6 +66,8 @@ def example() -> Verdict:
                 action="build with sm_120 to start without compiling",
             ),
         ),
+        size=1_203_765_248,
+        code_sizes=(("sass sm_80", 501_219_328), ("ptx compute_90", 60_817_408)),
     )
     archive = LibraryVerdict(
         location="lib/libkernels.a::saxpy.o",
@@ -73,6 +81,8 @@ def example() -> Verdict:
             Answer(H100, "9.0", Outcome.PASS, Coverage(modules=1, native=1, best=1)),
             Answer(RTX, "12.0", Outcome.PASS, Coverage(modules=1, native=1, best=1)),
         ),
+        size=10_064,
+        code_sizes=(("sass sm_90", 3_848), ("sass sm_120", 3_975)),
     )
     host = LibraryVerdict(
         location="lib/libhost.so",
@@ -146,6 +156,24 @@ def example() -> Verdict:
     )
 
 
+def example_with_baseline() -> Verdict:
+    """Return the same with findings that a baseline has: one of a library, one of all."""
+    known = Finding(
+        code="FB103",
+        severity=Severity.WARN,
+        message="lib/libnccl.so.2 has holes on RTX 5090 (12.0)",
+        location="lib/libnccl.so.2",
+        gpu=RTX,
+        action="build every module for sm_120",
+        because=(
+            Evidence("fact", "sass-same-major", "SASS stays in its major version",
+                     "guide, chapter 5 (https://docs.nvidia.com/cuda), measured"),
+        ),
+    )  # fmt: skip
+    whole = Finding("FB501", Severity.FAIL, "lib/broken.so: ends early")
+    return example()._replace(known=(whole, known))
+
+
 # Any at all ---------------------------------------------------------------------------------------
 
 NASTY = st.sampled_from(
@@ -214,6 +242,10 @@ def verdicts(draw: st.DrawFn) -> Verdict:
             ptx=draw(texts),
             outcome=draw(OUTCOMES),
             answers=draw(answers | st.just(())),
+            size=draw(NUMBERS),
+            code_sizes=tuple(draw(st.lists(st.tuples(HOSTILE, NUMBERS), max_size=2))),
+            distribution=draw(HOSTILE | st.just("")),
+            layer=draw(HOSTILE | st.just("")),
         )
         for place in places
     ]
@@ -227,4 +259,5 @@ def verdicts(draw: st.DrawFn) -> Verdict:
         ignored=tuple(draw(st.lists(ignored, max_size=2))),
         skip_reason=draw(HOSTILE | st.just("")),
         targets=draw(texts),
+        known=tuple(draw(st.lists(findings, max_size=2))),
     )

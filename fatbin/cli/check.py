@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fatbin.inventory import Inventory
+    from fatbin.judge.baseline import Baseline
     from fatbin.judge.driver import Driver
     from fatbin.judge.gpu import Gpu
     from fatbin.judge.policy import Policy
     from fatbin.judge.policy_file import PolicyFile
     from fatbin.judge.verdict import Verdict
 
-FORMATS = ("text", "json", "sarif", "junit", "markdown", "github")
+FORMATS = ("text", "json", "sarif", "junit", "markdown", "github", "html")
+EPOCH = "SOURCE_DATE_EPOCH"
 GPUS, DRIVER, SKIP = "FATBIN_GPUS", "FATBIN_DRIVER", "FATBIN_SKIP"
 CUDA_VARIABLES = (
     "CUDA_FORCE_PTX_JIT",
@@ -96,6 +98,11 @@ def _add_exceptions(parser: argparse.ArgumentParser) -> None:
         help="libraries whose FAIL counts as WARN",
     )
     group.add_argument(
+        "--baseline",
+        metavar="FILE",
+        help="a verdict as JSON: its findings do not count again (default: the policy's)",
+    )
+    group.add_argument(
         "--skip",
         metavar="REASON",
         help=f"check and print, but exit 0 whatever comes of it (also {SKIP})",
@@ -120,6 +127,7 @@ class _Request(Record):
     gpus: tuple[Gpu, ...]
     driver: Driver | None
     policy: Policy
+    baseline: Baseline | None
 
 
 def run_check(arguments: argparse.Namespace) -> int:
@@ -142,6 +150,7 @@ def run_check(arguments: argparse.Namespace) -> int:
         driver=request.driver,
         policy=request.policy,
         environment={name: os.environ[name] for name in CUDA_VARIABLES if name in os.environ},
+        baseline=request.baseline,
     )
     _write(verdict, request.policy, arguments)
     return _judge(verdict, request.policy, unread, arguments)
@@ -170,14 +179,25 @@ def _request(arguments: argparse.Namespace) -> _Request | None:
         tell("expected a GPU to check for, found none")
         tell(f"write --gpu 9.0 or --gpu 'RTX 5090', set {GPUS}, or name gpus in a fatbin.toml")
         return None
+    driver = None
     for where, text in (
         ("--driver", arguments.driver),
         (DRIVER, _variable(DRIVER)),
         (file.path, file.driver or None),
     ):
         if text is not None:
-            return _Request(found, _located(where, Driver.parse, text), policy)
-    return _Request(found, None, policy)
+            driver = _located(where, Driver.parse, text)
+            break
+    return _Request(found, driver, policy, _baseline(arguments.baseline, file.baseline))
+
+
+def _baseline(given: str | None, of_policy: str) -> Baseline | None:
+    """Read the baseline that is named; an option goes over the policy."""
+    if given is None and not of_policy:
+        return None
+    from fatbin.judge.baseline import read_baseline  # noqa: PLC0415 - most checks have none
+
+    return read_baseline(of_policy if given is None else given)
 
 
 def _located(where: str, read: Any, value: Any) -> Any:  # noqa: ANN401 - any value, any reader
@@ -254,13 +274,17 @@ def _write(verdict: Verdict, policy: Policy, arguments: argparse.Namespace) -> N
     from fatbin.report import formats  # noqa: PLC0415 - --help writes nothing
 
     titles = {}
-    if arguments.format == "sarif":
+    if arguments.format in {"sarif", "html"}:
         from fatbin.judge.codes import CODES  # noqa: PLC0415 - the others need no titles
 
         titles = {name: code.title for name, code in CODES.items()}
     write = formats.FORMATS[arguments.format]
     options = formats.Options(
-        verbose=arguments.verbose, strict=policy.strict, titles=titles, root=os.getcwd()
+        verbose=arguments.verbose,
+        strict=policy.strict,
+        titles=titles,
+        root=os.getcwd(),
+        made=_made() if arguments.format == "html" else "",
     )
     if arguments.output is None:
         write(sys.stdout, verdict, options)
@@ -272,6 +296,19 @@ def _write(verdict: Verdict, policy: Policy, arguments: argparse.Namespace) -> N
     document = io.StringIO()
     write(document, verdict, options)
     write_document(arguments.output, document.getvalue())
+
+
+def _made() -> str:
+    """Return the date that a reproducible build gives to what it makes; empty without one."""
+    given = os.environ.get(EPOCH, "")
+    if not given.isascii() or not given.isdigit():
+        return ""
+    import time  # noqa: PLC0415 - only reports with a date need it
+
+    try:
+        return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(int(given)))
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def _judge(verdict: Verdict, policy: Policy, unread: int, arguments: argparse.Namespace) -> int:

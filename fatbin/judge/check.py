@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from fatbin.judge.baseline import Baseline, Excuses
 from fatbin.judge.case import Case, name_of, version_of
 from fatbin.judge.claims import about_input, about_library, about_process
-from fatbin.judge.content import ptx_named, sass_named
+from fatbin.judge.content import code_sizes, ptx_named, sass_named
 from fatbin.judge.coverage import (
     answer_modules,
     best_coverage,
@@ -56,6 +57,7 @@ def check(
     driver: str | Driver | None = None,
     policy: Policy = DEFAULT_POLICY,
     environment: Mapping[str, str] | None = None,
+    baseline: Baseline | Verdict | None = None,
 ) -> Verdict:
     """Say whether the device code of an inventory runs on GPUs.
 
@@ -67,6 +69,8 @@ def check(
         policy: what counts as what.
         environment: variables of the process, of which CUDA_FORCE_PTX_JIT, CUDA_DISABLE_PTX_JIT and
             CUDA_MODULE_LOADING matter; none are read from the process that checks.
+        baseline: a verdict of before, or what :func:`fatbin.read_baseline` made of one: its
+            findings do not count again.
 
     Returns:
         The verdict, with one finding for each thing worth saying, worst first.
@@ -81,12 +85,13 @@ def check(
         Driver.parse(driver) if driver is not None else None,
         policy,
         Environment.of(environment or {}),
+        Baseline.of(baseline) if isinstance(baseline, Verdict) else baseline,
     )
     return judge.verdict(inventory)
 
 
 class _Judge:
-    """Collects findings, and takes out what the policy ignores."""
+    """Collects findings, and takes out what the policy ignores and what the baseline has."""
 
     def __init__(
         self,
@@ -94,6 +99,7 @@ class _Judge:
         driver: Driver | None,
         policy: Policy,
         environment: Environment,
+        baseline: Baseline | None,
     ) -> None:
         self._gpus = gpus
         self._driver = driver
@@ -102,8 +108,15 @@ class _Judge:
         self._findings: list[Finding] = []
         self._ignored: list[IgnoredFinding] = []
         self._used: set[Ignore] = set()
+        self._baseline = baseline or Baseline()
+        self._excuses = Excuses(self._baseline, ())
+        self._known: list[Finding] = []
 
     def verdict(self, inventory: Inventory) -> Verdict:
+        self._excuses = Excuses(
+            self._baseline,
+            [(library.location, name_of(library)) for library in inventory.libraries],
+        )
         self._add_all(about_process(self._gpus, self._driver, self._environment))
         self._add_all(about_input(inventory))
         libraries = tuple(self._library(library) for library in inventory.libraries)
@@ -113,6 +126,9 @@ class _Judge:
             for finding in self._findings
             if finding.severity is not Severity.NOTE
         ]
+        gone = self._excuses.gone(map(str, self._gpus))
+        if gone:
+            self._add(_gone(gone))
         for rule in self._policy.ignore:
             if rule not in self._used:
                 self._add(_unused(rule))
@@ -125,6 +141,7 @@ class _Judge:
             ignored=tuple(self._ignored),
             skip_reason=self._policy.skip_reason,
             targets=inventory.targets,
+            known=tuple(sorted(self._known, key=lambda f: _ORDER[f.severity])),
         )
 
     def _library(self, library: Library) -> LibraryVerdict:
@@ -143,6 +160,10 @@ class _Judge:
             ptx=ptx_named(modules.content),
             outcome=worst(outcomes),
             answers=answers,
+            size=library.size,
+            code_sizes=code_sizes(library),
+            distribution=f"{library.distribution} {library.distribution_version}".strip(),
+            layer=library.layer,
         )
 
     def _answer(self, library: Library, modules: Sorted, gpu: Gpu, best: int) -> Answer:
@@ -170,7 +191,7 @@ class _Judge:
         return [kept for finding in findings if (kept := self._add(finding)) is not None]
 
     def _add(self, finding: Finding) -> Finding | None:
-        """Keep a finding unless a rule of the policy takes it out; return what counts."""
+        """Keep a finding unless policy or baseline take it out; return what counts."""
         for rule in self._policy.ignore:
             if rule.covers(finding.code, finding.location):
                 self._used.add(rule)
@@ -179,6 +200,9 @@ class _Judge:
         if finding.severity is Severity.FAIL and self._policy.is_optional(finding.location):
             optional = Evidence("policy", "optional", "a FAIL of this library counts as WARN")
             finding = finding._replace(severity=Severity.WARN, because=(*finding.because, optional))
+        if self._excuses.covers(finding):
+            self._known.append(finding)
+            return None
         self._findings.append(finding)
         return finding
 
@@ -201,4 +225,19 @@ def _unused(rule: Ignore) -> Finding:
         f"ignore rule {rule.rule} matches no finding ({rule.reason})",
         action="remove it, or correct its code or glob",
         because=(Evidence("policy", "ignore", f"{rule.rule}: {rule.reason}"),),
+    )
+
+
+def _gone(number: int) -> Finding:
+    what = (
+        "1 finding of the baseline is"
+        if number == 1
+        else f"{number:,} findings of the baseline are"
+    )
+    return Finding(
+        "FB405",
+        Severity.NOTE,
+        f"{what} gone",
+        action="make the baseline anew, so that they count when they come back",
+        because=(Evidence("policy", "baseline", "what a verdict of before had"),),
     )

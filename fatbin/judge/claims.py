@@ -63,7 +63,13 @@ def about_process(
 
 
 def about_input(inventory: Inventory) -> Iterator[Finding]:
-    """FB501: what could not be read at all; a gate fails closed."""
+    """FB501, FB502: what could not be read at all, and targets without any library."""
+    if not inventory.libraries and not inventory.issues:
+        yield Finding(
+            "FB502",
+            Severity.NOTE,
+            f"no device code in {listed(inventory.targets, 'no target')}; compiled at run time?",
+        )
     for issue in inventory.issues:
         yield Finding(
             "FB501",

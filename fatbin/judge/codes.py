@@ -56,6 +56,7 @@ CODES: dict[str, Code] = {
         Code("FB402", "unexpected architecture", "fail"),
         Code("FB403", "forbidden architecture", "fail"),
         Code("FB404", "ignore rule that matches nothing", "note"),
+        Code("FB405", "baseline entry is gone", "note"),
         # the input
         Code("FB501", "damaged or unreadable", "fail"),
         Code("FB502", "no device code", "note"),

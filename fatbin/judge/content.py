@@ -8,7 +8,7 @@ from fatbin.kinds import Place
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fatbin.arch import Architecture
-    from fatbin.inventory import Library
+    from fatbin.inventory import Entry, Library
 
 DEVICE_LINKED = 2
 """Version of the wrapper of a module that came out of a device link."""
@@ -78,6 +78,29 @@ def architectures_of(content: Content) -> frozenset[Architecture]:
 def has_ptx(content: Content) -> bool:
     """Tell whether there is PTX of any kind, also such that only a link can use."""
     return bool(_ptx(content.loaded) or _ptx(content.relocatable))
+
+
+def code_sizes(library: Library) -> tuple[tuple[str, int], ...]:
+    """Return the stored bytes by kind and architecture, SASS first, then PTX, by number."""
+    found: dict[tuple[str, int], list[Entry]] = {}
+    for entry in library.entries:
+        if entry.stored_size:
+            found.setdefault((entry.kind, id(entry.arch)), []).append(entry)
+    sizes: dict[tuple[str, Architecture | None], int] = {}
+    for (kind, _), entries in found.items():
+        key = (kind, entries[0].arch)
+        sizes[key] = sizes.get(key, 0) + sum(entry.stored_size for entry in entries)
+    return tuple(
+        (f"{kind} {arch}" if arch is not None else kind, size)
+        for (kind, arch), size in sorted(sizes.items(), key=lambda item: _order(*item[0]))
+    )
+
+
+_KIND_ORDER = {"sass": 0, "ptx": 1, "relocatable-ptx": 2}
+
+
+def _order(kind: str, arch: Architecture | None) -> tuple[object, ...]:
+    return (_KIND_ORDER.get(kind, 3), kind, arch is not None, arch)
 
 
 def _architectures(content: Content, kind: str) -> frozenset[Architecture]:

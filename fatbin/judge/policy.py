@@ -300,6 +300,13 @@ def driver_of(value: object, key: str) -> str:
     return value
 
 
+def path_of(value: object, key: str) -> str:
+    """Read the path of a file."""
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise refused(key, "the path of a file", value)
+    return value
+
+
 def _checked(read: Callable[[str], object], text: str, key: str) -> None:
     """Raise the error of another reader as one of the policy."""
     try:
@@ -338,7 +345,7 @@ class Key(Record):
     """One key of a policy file.
 
     Attributes:
-        field: of :class:`Policy`, or of the file itself (``gpus``, ``driver``).
+        field: of :class:`Policy`, or of the file itself (``gpus``, ``driver``, ``baseline``).
         read: takes its value.
         form: what is written, for the documentation.
         option: of ``fatbin check`` that does the same.
@@ -360,6 +367,7 @@ KEYS = {
     "forbid": Key("forbid", architectures_of, '`"5.0 6.0"`, or a list', "--forbid"),
     "ignore": Key("ignore", ignores_of, "a list of [rules](#ignore)", "--ignore"),
     "optional": Key("optional", globs_of, '`["*/libx.so"]`', "--optional"),
+    "baseline": Key("baseline", path_of, '`"baseline.json"`', "--baseline"),
     "strict": Key("strict", flag_of, "`true` or `false`", "--strict"),
     "skip": Key("skip_reason", reason_of, '`"why"`', "--skip"),
 }

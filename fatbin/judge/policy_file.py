@@ -33,12 +33,15 @@ class PolicyFile(Record):
         gpus: GPUs to check for; each gets its answer.
         driver: the oldest driver that they have.
         path: of the file, as given.
+        baseline: a saved verdict whose findings do not count again; a relative path starts at the
+            folder of the policy file.
     """
 
     policy: Policy
     gpus: tuple[str, ...] = ()
     driver: str = ""
     path: str = ""
+    baseline: str = ""
 
 
 def read_policy(path: str | os.PathLike[str]) -> PolicyFile:
@@ -67,7 +70,10 @@ def read_policy(path: str | os.PathLike[str]) -> PolicyFile:
         exc.line = _line(data.decode(), (*under, *((exc.key,) if own else _steps(exc.key))))
         raise
     gpus, driver = values.pop("gpus", ()), values.pop("driver", "")
-    return PolicyFile(Policy(**values), gpus, driver, name)
+    baseline = values.pop("baseline", "")
+    if baseline:
+        baseline = os.path.join(os.path.dirname(name), baseline)
+    return PolicyFile(Policy(**values), gpus, driver, name, baseline)
 
 
 def find_policy(start: str | os.PathLike[str]) -> str | None:

@@ -189,6 +189,12 @@ class LibraryVerdict(Record):
             device-linked library also those that only a JIT link can use, marked ``relocatable``.
         outcome: the worst of the answers.
         answers: one for each GPU, in the order asked.
+        size: bytes of the file or archive member.
+        code_sizes: device code by kind and architecture, ``sass sm_90``, ``ptx compute_90``, and
+            the bytes that it takes in the file as its headers declare them; images of a group
+            count as ``group``.
+        distribution: that the library came with, ``torch 2.11.0``; empty where none is known.
+        layer: of a container image that brought the library; empty elsewhere.
     """
 
     location: str
@@ -199,6 +205,10 @@ class LibraryVerdict(Record):
     ptx: tuple[str, ...]
     outcome: Outcome
     answers: tuple[Answer, ...] = ()
+    size: int = 0
+    code_sizes: tuple[tuple[str, int], ...] = ()
+    distribution: str = ""
+    layer: str = ""
 
 
 class Verdict(Record):
@@ -213,6 +223,7 @@ class Verdict(Record):
         ignored: findings that the policy takes out.
         skip_reason: why the outcome is to be overridden; empty when it is not.
         targets: what was scanned.
+        known: findings that do not count because the baseline has them already.
     """
 
     outcome: Outcome
@@ -223,6 +234,7 @@ class Verdict(Record):
     ignored: tuple[IgnoredFinding, ...] = ()
     skip_reason: str = ""
     targets: tuple[str, ...] = ()
+    known: tuple[Finding, ...] = ()
 
     def require_pass(self, *, strict: bool = False) -> None:
         """Raise unless everything passes; an override does not count here.

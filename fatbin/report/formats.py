@@ -18,14 +18,16 @@ class Options(Record):
     Attributes:
         verbose: ``text`` shows everything, ``github`` notes too.
         strict: in ``junit``, cases with warnings fail.
-        titles: for ``sarif``: a short text for each code.
+        titles: for ``sarif`` and ``html``: a short text for each code.
         root: for ``sarif``: folder that paths are relative to.
+        made: for ``html``: when it was made, in words; empty says nothing.
     """
 
     verbose: bool = False
     strict: bool = False
     titles: Mapping[str, str] = {}
     root: str = ""
+    made: str = ""
 
 
 def _text(out: TextIO, verdict: Verdict, options: Options) -> None:
@@ -64,6 +66,12 @@ def _github(out: TextIO, verdict: Verdict, options: Options) -> None:
     out.write(form.render(verdict, verbose=options.verbose))
 
 
+def _html(out: TextIO, verdict: Verdict, options: Options) -> None:
+    from fatbin.report import html as form  # noqa: PLC0415 - see the module's docstring
+
+    out.write(form.render(verdict, titles=options.titles, made=options.made))
+
+
 FORMATS: Mapping[str, Callable[[TextIO, Verdict, Options], None]] = {
     "text": _text,
     "json": _json,
@@ -71,5 +79,6 @@ FORMATS: Mapping[str, Callable[[TextIO, Verdict, Options], None]] = {
     "junit": _junit,
     "markdown": _markdown,
     "github": _github,
+    "html": _html,
 }
 """Each writes a verdict to a stream; all but ``text`` write the same to any stream."""

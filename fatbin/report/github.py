@@ -45,6 +45,9 @@ def _lines(verdict: Verdict, *, verbose: bool) -> Iterator[str]:
             for finding in found:
                 if finding.severity is severity:
                     yield _command(word, finding.location, _title(finding), _message(finding))
+    for finding in verdict.known:
+        text = f"known ({finding.severity}): {_message(finding)}"
+        yield _command("notice", finding.location, _title(finding), text)
     for ignored in verdict.ignored:
         finding = ignored.finding
         text = f"ignored ({finding.severity}): {_message(finding)}\nreason: {ignored.reason}"

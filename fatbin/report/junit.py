@@ -140,6 +140,8 @@ def _lines(group: Group) -> Iterator[str]:
             yield f"action: {printable(group.answer.action)}"
     for finding in group.findings:
         yield from _finding_lines(finding, finding.severity.value)
+    for finding in group.known:
+        yield from _finding_lines(finding, f"known ({finding.severity})")
     for ignored in group.ignored:
         yield from _finding_lines(ignored.finding, f"ignored ({ignored.finding.severity})")
         yield f"  reason: {printable(ignored.reason)}"

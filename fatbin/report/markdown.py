@@ -99,6 +99,8 @@ def _group(group: Group) -> Iterator[str]:
         yield from (f"{indent}- {text}" for text in _answer(group.answer, actions))
     for finding in group.findings:
         yield from _finding(indent, finding, finding.severity.value)
+    for finding in group.known:
+        yield from _finding(indent, finding, f"known ({finding.severity})")
     for ignored in group.ignored:
         yield from _finding(indent, ignored.finding, f"ignored ({ignored.finding.severity})")
         yield f"{indent}  - reason: {_text(ignored.reason)}"

@@ -36,9 +36,22 @@ def render(verdict: Verdict, *, titles: Mapping[str, str] | None = None, root: s
         root: folder of the checkout: locations inside it are written relative to it.
     """
     found = [finding for section in sections(verdict) for finding in section.findings]
-    codes = sorted({f.code for f in (*found, *(i.finding for i in verdict.ignored))})
+    codes = sorted(
+        {f.code for f in (*found, *verdict.known, *(i.finding for i in verdict.ignored))}
+    )
     whole = verdict.targets[0] if verdict.targets else ""
     results = [_result(finding, codes, root, whole) for finding in found]
+    for finding in verdict.known:
+        result = _result(finding, codes, root, whole)
+        result["suppressions"] = [
+            {
+                "kind": "external",
+                "status": "accepted",
+                "justification": "known: the baseline has it",
+                "properties": {"known": True},
+            }
+        ]
+        results.append(result)
     for ignored in verdict.ignored:
         result = _result(ignored.finding, codes, root, whole)
         result["suppressions"] = [

@@ -22,12 +22,14 @@ class Group(Record):
         answer: for the GPU; None where the verdict has findings and no answer.
         findings: FAIL first, then WARN, then notes.
         ignored: in the verdict's order.
+        known: that the baseline has already, FAIL first.
     """
 
     gpu: str
     answer: Answer | None
     findings: tuple[Finding, ...]
     ignored: tuple[IgnoredFinding, ...]
+    known: tuple[Finding, ...] = ()
 
 
 class Section(Record):
@@ -54,16 +56,37 @@ class Section(Record):
         """The ignored findings of all groups."""
         return tuple(ignored for group in self.groups for ignored in group.ignored)
 
+    @property
+    def known(self) -> tuple[Finding, ...]:
+        """The findings of all groups that the baseline has already."""
+        return tuple(known for group in self.groups for known in group.known)
+
+
+class _Said:
+    """What is said of one library on one GPU, while it is collected."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.ignored: list[IgnoredFinding] = []
+        self.known: list[Finding] = []
+
+    def group(self, gpu: str, answer: Answer | None) -> Group:
+        return Group(gpu, answer, tuple(self.findings), tuple(self.ignored), tuple(self.known))
+
 
 def sections(verdict: Verdict) -> tuple[Section, ...]:
     """Return the whole check and then each library; the first is there even when it is silent."""
-    found: dict[str, dict[str, tuple[list[Finding], list[IgnoredFinding]]]] = {"": {}}
+    found: dict[str, dict[str, _Said]] = {"": {}}
+
+    def about(finding: Finding) -> _Said:
+        return found.setdefault(finding.location, {}).setdefault(finding.gpu, _Said())
+
     for finding in sorted(verdict.findings, key=lambda finding: _ORDER[finding.severity]):
-        groups = found.setdefault(finding.location, {})
-        groups.setdefault(finding.gpu, ([], []))[0].append(finding)
+        about(finding).findings.append(finding)
     for ignored in verdict.ignored:
-        groups = found.setdefault(ignored.finding.location, {})
-        groups.setdefault(ignored.finding.gpu, ([], []))[1].append(ignored)
+        about(ignored.finding).ignored.append(ignored)
+    for known in sorted(verdict.known, key=lambda finding: _ORDER[finding.severity]):
+        about(known).known.append(known)
     made = [Section("", None, _groups((), found.pop("")))]
     # A file that was scanned twice has its findings once.
     for library in verdict.libraries:
@@ -73,19 +96,12 @@ def sections(verdict: Verdict) -> tuple[Section, ...]:
     return tuple(made)
 
 
-def _groups(
-    answers: Iterable[Answer], found: dict[str, tuple[list[Finding], list[IgnoredFinding]]]
-) -> tuple[Group, ...]:
+def _groups(answers: Iterable[Answer], found: dict[str, _Said]) -> tuple[Group, ...]:
     made = []
-    silent: tuple[list[Finding], list[IgnoredFinding]] = ([], [])
     if "" in found:
-        findings, ignored = found.pop("")
-        made.append(Group("", None, tuple(findings), tuple(ignored)))
-    for answer in answers:
-        findings, ignored = found.pop(answer.gpu, silent)
-        made.append(Group(answer.gpu, answer, tuple(findings), tuple(ignored)))
-    for gpu, (findings, ignored) in found.items():
-        made.append(Group(gpu, None, tuple(findings), tuple(ignored)))
+        made.append(found.pop("").group("", None))
+    made += [found.pop(answer.gpu, _Said()).group(answer.gpu, answer) for answer in answers]
+    made += [said.group(gpu, None) for gpu, said in found.items()]
     return tuple(made)
 
 
@@ -98,7 +114,7 @@ def is_plain(section: Section, verdict: Verdict) -> bool:
     if section.library:
         outcomes.add(section.library.outcome)
     noted = all(finding.severity is Severity.NOTE for finding in section.findings)
-    return outcomes <= plain and noted and not section.ignored
+    return outcomes <= plain and noted and not section.ignored and not section.known
 
 
 _VERBS = {
@@ -136,6 +152,22 @@ def cells(verdict: Verdict) -> Iterable[tuple[LibraryVerdict, Sequence[str]]]:
         words = {answer.gpu: answer.outcome.value for answer in library.answers}
         yield library, [words.get(gpu, "-") for gpu in verdict.gpus]
 
+
+def by_distribution(verdict: Verdict) -> Iterable[tuple[str, int, Sequence[str]]]:
+    """Yield each distribution with its number of libraries and its worst word for each GPU.
+
+    Libraries of no distribution come last, under an empty name.
+    """
+    found: dict[str, list[Sequence[str]]] = {}
+    for library, words in cells(verdict):
+        found.setdefault(library.distribution, []).append(words)
+    for distribution, rows in sorted(found.items(), key=lambda item: (not item[0], item[0])):
+        worst = [max(column, key=_WORDS.index) for column in zip(*rows, strict=True)]
+        yield distribution, len(rows), worst
+
+
+_WORDS = ("-", *(outcome.value for outcome in Outcome))
+"""From what matters least to what decides; the order of the outcomes is the judge's."""
 
 _SERVING = (
     ("native", "native"),

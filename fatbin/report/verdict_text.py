@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from fatbin.judge.verdict import Outcome, Severity
-from fatbin.report.sections import cells, coverage, is_plain, sections, summary
+from fatbin.report.sections import by_distribution, cells, coverage, is_plain, sections, summary
 from fatbin.report.table import printable, writer
 
 TYPE_CHECKING = False
@@ -49,10 +49,7 @@ def write(out: Writer, verdict: Verdict, *, verbose: bool = False) -> None:
         _write_group(out, group, verbose=verbose)
     if len(verdict.libraries) > 1 or (verdict.libraries and len(verdict.gpus) > 1):
         out.line("")
-        out.table(
-            ("library", *(name(gpu) for gpu in verdict.gpus)),
-            ([name(library.location), *words] for library, words in cells(verdict)),
-        )
+        _write_matrix(out, verdict, verbose=verbose)
     shown = [section for section in libraries if verbose or not is_plain(section, verdict)]
     for section in shown:
         out.line("")
@@ -66,6 +63,23 @@ def write(out: Writer, verdict: Verdict, *, verbose: bool = False) -> None:
             f"{hidden:,} {'library' if hidden == 1 else 'libraries'} "
             "not shown (--verbose)"
         )
+
+
+def _write_matrix(out: Writer, verdict: Verdict, *, verbose: bool) -> None:
+    """Write a row for each distribution where some are known, else for each library."""
+    gpus = [name(gpu) for gpu in verdict.gpus]
+    known = any(library.distribution for library in verdict.libraries)
+    if known:
+        rows = (
+            [name(distribution) if distribution else "of no distribution", f"{many:,}", *words]
+            for distribution, many, words in by_distribution(verdict)
+        )
+        out.table(("distribution", ">libraries", *gpus), rows)
+    if known and verbose:
+        out.line("")
+    if not known or verbose:
+        libraries = ([name(library.location), *words] for library, words in cells(verdict))
+        out.table(("library", *gpus), libraries)
 
 
 def _write_section(out: Writer, section: Section, *, verbose: bool) -> None:
@@ -83,8 +97,10 @@ def _write_section(out: Writer, section: Section, *, verbose: bool) -> None:
 def _title(library: LibraryVerdict) -> str:
     own = library.location.rpartition("::")[2].replace("\\", "/").rpartition("/")[2]
     facts = [
+        name(library.distribution) if library.distribution else "",
         name(library.name) if library.name and library.name != own else "",
         f"version {name(library.version)}" if library.version else "",
+        f"layer {name(library.layer)}" if library.layer else "",
     ]
     said = ", ".join(fact for fact in facts if fact)
     return f"  ({said})" if said else ""
@@ -107,6 +123,8 @@ def _write_group(out: Writer, group: Group, *, verbose: bool) -> None:
         if verbose:
             for text in _evidence(finding):
                 out.line(f"{indent}            {text}")
+    for finding in group.known:
+        _write_finding(out, indent, finding, f"known ({finding.severity})", "")
     for ignored in group.ignored:
         _write_ignored(out, indent, ignored)
 

@@ -613,3 +613,84 @@ def test_every_code_has_a_page() -> None:
 
     for code in CODES:
         assert page(code).startswith(f"# {code}"), code
+
+
+# Baselines and pages ------------------------------------------------------------------------------
+
+FAILING = ("--gpu", "A100", fixture("lib_3arch.so"))
+
+
+def test_a_baseline_excuses_what_it_has(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, *FAILING, "--format", "json", "-o", "old.json")[0] == exits.FAIL
+    code, out, err = run(capsys, *FAILING, "--baseline", "old.json")
+    assert (code, err) == (exits.PASS, "")
+    assert "FB101 known (fail)  " in out
+    assert (
+        run(capsys, *FAILING, fixture("lib_1arch.so"), "--gpu", "T4", "--baseline", "old.json")[0]
+        == 1
+    )
+
+
+def test_a_policy_names_a_baseline_beside_it_and_the_option_goes_over_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(capsys, *FAILING, "--format", "json", "-o", "old.json")
+    run(capsys, "--gpu", "A100", MULTI, "--format", "json", "-o", "other.json")
+    (tmp_path / "fatbin.toml").write_text('baseline = "old.json"', encoding="utf-8")
+    below = tmp_path / "below"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    assert run(capsys, *FAILING)[0] == exits.PASS
+    assert run(capsys, *FAILING, "--baseline", "../other.json")[0] == exits.FAIL
+    assert run(capsys, *FAILING, "--no-policy")[0] == exits.FAIL
+
+
+def test_a_baseline_that_is_none_is_told_before_anything_is_read(
+    asked: Asked, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    inventory = scan(MULTI).to_json()
+    (tmp_path / "inventory.json").write_text(inventory, encoding="utf-8")
+    for name, said in (
+        ("inventory.json", "inventory.json: expected a verdict, found an inventory"),
+        ("none.json", "none.json: the baseline cannot be read: "),
+    ):
+        code, out, err = run(capsys, *FAILING, "--baseline", name)
+        assert (code, out) == (exits.ERROR, "")
+        assert said in err
+    assert asked.calls == []
+
+
+@pytest.mark.parametrize(
+    ("epoch", "made"),
+    [
+        (None, None),
+        ("0", "1970-01-01 00:00 UTC"),
+        ("1700000000", "2023-11-14 22:13 UTC"),
+        ("yesterday", None),
+        ("9" * 30, None),
+    ],
+)
+def test_a_page_has_the_date_of_a_reproducible_build(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    epoch: str | None,
+    made: str | None,
+) -> None:
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    if epoch is not None:
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    _, out, _ = run(capsys, *FAILING, "--format", "html")
+    assert out.startswith("<!doctype html>")
+    assert ("<dt>Made</dt>" in out) is (made is not None)
+    assert f"<dd>{made}</dd>" in out or made is None
+
+
+def test_sizes_by_architecture_are_those_of_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, *FAILING, "--format", "json")
+    (library,) = json.loads(out)["libraries"]
+    assert library["size"] == 21_992
+    assert library["code_sizes"] == [
+        ["sass sm_75", 853],
+        ["sass sm_90a", 980],
+        ["sass sm_120", 1_337],
+    ]

@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
-from verdicts import example
+from verdicts import example, example_with_baseline
 
 import fatbin
 from fatbin.report.formats import FORMATS, Options
@@ -30,6 +30,7 @@ TITLES = {
         ("verdict.xml", "junit", False),
         ("verdict.md", "markdown", False),
         ("verdict_github.txt", "github", True),
+        ("verdict.html", "html", False),
     ],
 )
 def test_a_verdict_is_what_was_read(
@@ -38,10 +39,12 @@ def test_a_verdict_is_what_was_read(
     name: str,
     verbose: bool,  # noqa: FBT001 - a column
 ) -> None:
-    verdict = example()._replace(skip_reason="the runner has no RTX 5090 yet" if verbose else "")
+    made = example_with_baseline() if name == "html" else example()
+    verdict = made._replace(skip_reason="the runner has no RTX 5090 yet" if verbose else "")
     out = io.StringIO()
     FORMATS[name](out, verdict, Options(verbose=verbose, titles=TITLES))
     text = out.getvalue().replace(f'"{fatbin.__version__}"', '"VERSION"')
+    text = text.replace(f"fatbin {fatbin.__version__}", "fatbin VERSION")
     golden = HERE / file
     if request.config.getoption("--update-golden"):
         golden.write_text(text, encoding="utf-8")

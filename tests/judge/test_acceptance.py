@@ -219,7 +219,9 @@ def test_no_device_code_is_no_pass() -> None:
     assert "no device code" in finding(verdict, "FB502").message
     with pytest.raises(fatbin.CheckFailed, match="NOTHING"):
         verdict.require_pass()
-    assert check(Inventory(), gpus="9.0").outcome.value == "NOTHING"
+    none = check(Inventory(targets=("gsplat.whl",)), gpus="9.0")
+    assert none.outcome.value == "NOTHING"
+    assert "no device code in gsplat.whl; compiled at run time?" in finding(none, "FB502").message
 
 
 def test_modules_without_kernels_are_nothing() -> None:
@@ -240,6 +242,14 @@ def test_every_library_is_looked_into() -> None:
     verdict = check(inventory(main, linalg), gpus="7.5", policy=Policy())
     assert [str(lib.outcome) for lib in verdict.libraries] == ["PASS", "FAIL"]
     assert "99 modules" in finding(verdict, "FB101").message
+
+
+def test_verdicts_name_the_distribution() -> None:
+    lib = FAISS._replace(distribution="faiss-gpu-cu12", distribution_version="1.13.2")
+    (named,) = check(inventory(lib), gpus="9.0").libraries
+    assert named.distribution == "faiss-gpu-cu12 1.13.2"
+    (other,) = check(inventory(FAISS), gpus="9.0").libraries
+    assert other.distribution == ""
 
 
 def test_require_pass() -> None:

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from functools import lru_cache
+from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 from xml.etree import ElementTree as ET
@@ -36,6 +37,7 @@ class Said(NamedTuple):
     findings: set[Key]
     ignored: set[tuple[Key, str, str]]
     overridden: str
+    known: set[Key]
 
 
 def written(name: str, verdict: Verdict, *, verbose: bool = False, strict: bool = False) -> str:
@@ -76,6 +78,7 @@ def expected(verdict: Verdict, shown: Any, reason: Any = None) -> Said:  # noqa:
         {key(finding) for finding in verdict.findings},
         {(key(i.finding), reason(i.reason), reason(i.rule)) for i in verdict.ignored},
         reason(verdict.skip_reason),
+        {key(finding) for finding in verdict.known},
     )
 
 
@@ -87,7 +90,7 @@ def harmless(text: str) -> None:
 
 # Text ---------------------------------------------------------------------------------------------
 
-_FINDING = re.compile(r" *(FB\d{3}) (?:(fail|warn|note)|ignored \((\w+)\))  ")
+_FINDING = re.compile(r" *(FB\d{3}) (?:(fail|warn|note)|(ignored|known) \((\w+)\))  ")
 
 
 def read_text(text: str) -> Said:
@@ -96,7 +99,7 @@ def read_text(text: str) -> Said:
     overridden = ""
     if lines[0].startswith("OVERRIDDEN: "):
         overridden = lines.pop(0).removeprefix("OVERRIDDEN: ")
-    said = Said(lines[0].partition(":")[0], set(), set(), unguarded(overridden))
+    said = Said(lines[0].partition(":")[0], set(), set(), unguarded(overridden), set())
     blocks = [("", lines[1:])]
     for block in rest:
         head, *lines = block.split("\n")
@@ -116,9 +119,9 @@ def read_block(said: Said, location: str, lines: list[str]) -> None:
         if not (match := _FINDING.match(line)):
             continue
         assert line.startswith("    FB" if gpu else "  FB")
-        key = (match[1], match[2] or match[3], location, gpu)
-        if match[2]:
-            said.findings.add(key)
+        key = (match[1], match[2] or match[4], location, gpu)
+        if match[3] != "ignored":
+            (said.known if match[3] else said.findings).add(key)
             continue
         after = [other.strip(" ") for other in lines[number + 1 : number + 4]]
         if after[0].startswith("action:"):
@@ -150,7 +153,7 @@ def test_text_that_is_not_verbose_hides_notes_at_most(verdict: Verdict) -> None:
     assert said.findings <= full.findings
     assert {severity for _, severity, _, _ in hidden} <= {"note"}
     assert bool(hidden) <= ("not shown (--verbose)" in text.rsplit("\n\n", maxsplit=1)[-1])
-    assert (said.outcome, said.ignored) == (full.outcome, full.ignored)
+    assert (said.outcome, said.ignored, said.known) == (full.outcome, full.ignored, full.known)
 
 
 @given(verdicts(), st.booleans())
@@ -195,6 +198,7 @@ def test_json(verdict: Verdict) -> None:
         {key(finding) for finding in document["findings"]},
         {(key(i["finding"]), i["reason"], i["rule"]) for i in document["ignored"]},
         document["skip_reason"],
+        {key(finding) for finding in document["known"]},
     )
     assert said == expected(verdict, paired)
 
@@ -218,7 +222,7 @@ def test_sarif(verdict: Verdict) -> None:
     (run,) = document["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert len(rules) == len(set(rules))
-    said = Said(run["properties"]["outcome"], set(), set(), "")
+    said = Said(run["properties"]["outcome"], set(), set(), "", set())
     for notice in run["invocations"][0].get("toolExecutionNotifications", []):
         said = said._replace(overridden=notice["message"]["text"].removeprefix("OVERRIDDEN: "))
     marks = []
@@ -235,10 +239,14 @@ def test_sarif(verdict: Verdict) -> None:
         marks += result["partialFingerprints"].values()
         if "suppressions" in result:
             (why,) = result["suppressions"]
-            said.ignored.add((key, why["justification"], why["properties"]["rule"]))
+            if "known" in why["properties"]:
+                said.known.add(key)
+            else:
+                said.ignored.add((key, why["justification"], why["properties"]["rule"]))
         else:
             said.findings.add(key)
-    assert len(marks) == len(set(marks)) == len(verdict.findings) + len(verdict.ignored)
+    assert len(marks) == len(set(marks)) == len(run["results"])
+    assert len(marks) == sum(map(len, (verdict.findings, verdict.ignored, verdict.known)))
     wanted = expected(verdict, paired)
     reasons = {(key, escaped(reason), rule) for key, reason, rule in wanted.ignored}
     # A reason is escaped before JSON has joined its surrogates, and so compared as written.
@@ -246,6 +254,7 @@ def test_sarif(verdict: Verdict) -> None:
     assert said_reasons == {(key, rule) for key, _, rule in reasons}
     assert {reason for _, reason, _ in said.ignored} == {escaped(i.reason) for i in verdict.ignored}
     assert (said.outcome, said.findings) == (wanted.outcome, wanted.findings)
+    assert said.known == wanted.known
     assert said.overridden == escaped(verdict.skip_reason)
 
 
@@ -272,13 +281,13 @@ def check_places(result: dict[str, Any], location: str) -> None:
 
 # JUnit --------------------------------------------------------------------------------------------
 
-_SAID = re.compile(r"(FB\d{3}) (?:(fail|warn|note)|ignored \((\w+)\))  ")
+_SAID = re.compile(r"(FB\d{3}) (?:(fail|warn|note)|(ignored|known) \((\w+)\))  ")
 
 
 def read_junit(text: str) -> Said:
     root = ET.fromstring(text)  # noqa: S314 - written by the code under test
     facts = {p.get("name"): p.get("value", "") for p in root[0].iter("property")}
-    said = Said(facts["outcome"] or "", set(), set(), facts.get("overridden", ""))
+    said = Said(facts["outcome"] or "", set(), set(), facts.get("overridden", ""), set())
     for number, suite in enumerate(root):
         for case in suite.iter("testcase"):
             called = case.get("name", "")
@@ -293,9 +302,9 @@ def read_junit(text: str) -> Said:
             for index, line in enumerate(lines):
                 if not (match := _SAID.match(line)):
                     continue
-                key = (match[1], match[2] or match[3], location, gpu)
-                if match[2]:
-                    said.findings.add(key)
+                key = (match[1], match[2] or match[4], location, gpu)
+                if match[3] != "ignored":
+                    (said.known if match[3] else said.findings).add(key)
                     continue
                 after = [other for other in lines[index + 1 :] if not other.startswith("  action:")]
                 reason, rule = (other.partition(": ")[2] for other in after[:2])
@@ -359,7 +368,7 @@ def markdown_items(text: str) -> Iterator[Item]:
 
 def read_markdown(text: str) -> Said:
     heading, *items = markdown_items(text)
-    said = Said(heading.words.partition(":")[0], set(), set(), "")
+    said = Said(heading.words.partition(":")[0], set(), set(), "", set())
     gpu = reason = ""
     key: Key = ("", "", "", "")
     for item in items:
@@ -368,12 +377,14 @@ def read_markdown(text: str) -> Said:
             if item.words.startswith("OVERRIDDEN: ") and "strong_open" in item.kinds:
                 said = said._replace(overridden=item.words.removeprefix("OVERRIDDEN: "))
         elif "strong_open" in item.kinds:
-            match = re.match(r"(FB\d{3}) (?:(fail|warn|note)|ignored \((\w+)\)): ?", item.words)
+            match = re.match(
+                r"(FB\d{3}) (?:(fail|warn|note)|(ignored|known) \((\w+)\)): ?", item.words
+            )
             assert match
             own_gpu = gpu if item.depth > 1 else ""
-            key = (match[1], match[2] or match[3], item.location, own_gpu)
-            if match[2]:
-                said.findings.add(key)
+            key = (match[1], match[2] or match[4], item.location, own_gpu)
+            if match[3] != "ignored":
+                (said.known if match[3] else said.findings).add(key)
         elif item.depth == 1 and item.words.startswith("on "):
             gpu = item.pieces[1]
         elif item.words.startswith("reason:"):
@@ -423,13 +434,17 @@ def read_github(text: str) -> Said:
     assert match
     *before, last = unquoted(match[4]).split("\n")
     overridden = "\n".join(before).removeprefix("OVERRIDDEN: ")
-    said = Said(last.partition(":")[0], set(), set(), overridden)
+    said = Said(last.partition(":")[0], set(), set(), overridden, set())
     for line in lines:
         match = _COMMAND.fullmatch(line)
         assert match
         level, file, title, data = (unquoted(part or "") for part in match.groups())
         code, _, gpu = title.partition(" on ")
+        known = re.match(r"known \((\w+)\): ", data)
         ignored = re.match(r"ignored \((\w+)\): ", data)
+        if known:
+            said.known.add((code, known[1], file, gpu))
+            continue
         if not ignored:
             said.findings.add((code, _SEVERITIES[level], file, gpu))
             continue
@@ -451,6 +466,95 @@ def test_github(verdict: Verdict) -> None:
     assert said == wanted
     quiet = read_github(written("github", verdict))
     assert quiet == wanted._replace(findings={k for k in wanted.findings if k[1] != "note"})
+
+
+# HTML ---------------------------------------------------------------------------------------------
+
+_VOID = {"meta", "input", "link", "br", "rect"}
+_HTML = """
+a b body button caption circle cite code dd details div dl dt fieldset footer form h1 h2 head header
+html input label legend li main meta option output p rect script section select small span style svg
+table tbody td text th thead title tr ul
+"""
+_ATTRIBUTES = """
+action aria-hidden aria-label aria-live autocomplete charset checked class colspan content data-head
+data-key data-size height hidden href http-equiv id lang name placeholder rel role rx scope spellcheck
+text-anchor type value width x y
+"""
+
+
+class Page(HTMLParser):
+    """Reads a page as a browser would, and refuses what no page of ours has."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[tuple[str, str]] = []
+        self.said = Said("", set(), set(), "", set())
+        self.location = self.data = ""
+        self.found: dict[str, str] = {}
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        assert tag in _HTML.split(), tag
+        assert set(given) <= set(_ATTRIBUTES.split()), given
+        assert (given.get("href") or "https://").startswith(("https://", "http://"))
+        if tag == "tbody":
+            self.location = ""
+        mark = given.get("id") or given.get("class") or ""
+        if tag not in _VOID:
+            self.open.append((tag, mark))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _VOID:
+            return
+        assert self.open.pop()[0] == tag
+        if tag == "li" and "code" in self.found:
+            self.finish()
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+
+    def handle_data(self, data: str) -> None:
+        marks = [mark for _, mark in self.open]
+        if not marks:
+            return
+        if marks[-1] == "outcome":
+            self.said = self.said._replace(outcome=data)
+        elif marks[-1] == "overridden":
+            self.said = self.said._replace(overridden=data)
+        elif "loc" in marks:
+            self.location += data
+        elif marks[-1] == "verdict":
+            self.data += data
+        elif marks[-1] in {"code", "severity", "gpu", "reason", "rule"}:
+            self.found[marks[-1]] = data
+
+    def finish(self) -> None:
+        match = re.fullmatch(r"(\w+)(?: \((\w+)\))?", self.found["severity"])
+        assert match
+        gpu = self.found.get("gpu", "")
+        key = (self.found["code"], match[2] or match[1], self.location, gpu)
+        if match[1] == "ignored":
+            reason, rule = (self.found.get(name, "") for name in ("reason", "rule"))
+            self.said.ignored.add((key, reason, rule))
+        else:
+            (self.said.known if match[2] else self.said.findings).add(key)
+        self.found = {}
+
+
+@given(verdicts())
+def test_html(verdict: Verdict) -> None:
+    text = written("html", verdict)
+    harmless(text)
+    assert text.isascii()
+    page = Page(text)
+    assert page.said == expected(verdict, escaped)
+    document = json.loads(page.data)
+    assert document == json.loads(json.dumps(verdict.to_dict()))
+    assert written("html", verdict) == text
 
 
 def test_every_format_is_read_here() -> None:

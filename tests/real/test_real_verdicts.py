@@ -10,11 +10,13 @@ from corpus import (
     CUBLAS,
     CUFFT,
     FAISS,
+    GSPLAT,
     NCCL_2_26,
     NCCL_2_29,
     NCCL_2_32,
     Wheel,
     library,
+    wheel_path,
 )
 
 import fatbin
@@ -112,6 +114,12 @@ def test_autoawq() -> None:
     verdict = fatbin.check(inventory, gpus="12.0")
     assert [str(lib.outcome) for lib in verdict.libraries] == ["FAIL"] * 4
     assert all("no PTX" in f.action for f in verdict.findings if f.code == "FB101")
+
+
+def test_gsplat_compiles_at_run_time() -> None:
+    verdict = fatbin.check(fatbin.scan(wheel_path(GSPLAT)), gpus="9.0")
+    assert str(verdict.outcome) == "NOTHING"
+    assert "compiled at run time?" in verdict.findings[0].message
 
 
 def test_cufft_is_judged_by_what_lies_outside_the_named_sections() -> None:

@@ -88,5 +88,5 @@ def finding(
         location=case.library.location,
         gpu=str(case.gpu),
         action=action,
-        because=because,
+        because=tuple(dict.fromkeys(because)),  # samples and rules may rest on the same
     )

@@ -161,6 +161,7 @@ ignore = [
   "FB101: for now",
 ]
 optional = ["*/tests/*"]
+baseline = "old/verdict.json"
 strict = true
 skip = "the cluster is down"
 """
@@ -179,7 +180,13 @@ READ = Policy(
 
 def test_every_key_is_read(tmp_path: Path) -> None:
     found = read(tmp_path, WHOLE)
-    assert found == PolicyFile(READ, ("9.0", "RTX 5090"), "570.124", str(tmp_path / "fatbin.toml"))
+    assert found == PolicyFile(
+        READ,
+        ("9.0", "RTX 5090"),
+        "570.124",
+        str(tmp_path / "fatbin.toml"),
+        str(tmp_path / "old" / "verdict.json"),
+    )
     assert all(f"\n{key} = " in WHOLE for key in KEYS)
 
 

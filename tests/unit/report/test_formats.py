@@ -7,7 +7,7 @@ from support import ROOT
 
 from fatbin.report.formats import FORMATS
 
-MODULES = {"verdict_text", "verdict_json", "sarif", "junit", "markdown", "github"}
+MODULES = {"verdict_text", "verdict_json", "sarif", "junit", "markdown", "github", "html"}
 
 
 def imported(code: str) -> set[str]:

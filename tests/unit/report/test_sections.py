@@ -12,7 +12,7 @@ from fatbin.judge.verdict import (
     Severity,
     Verdict,
 )
-from fatbin.report.sections import coverage, is_plain, sections, summary
+from fatbin.report.sections import by_distribution, coverage, is_plain, sections, summary
 
 
 def library(location: str, *outcomes: Outcome, own: Outcome | None = None) -> LibraryVerdict:
@@ -96,3 +96,27 @@ def test_what_is_plain() -> None:
     assert [is_plain(section, made) for section in sections(made)[1:]] == [False, False, True, True]
     nothing = made._replace(outcome=NOTHING, libraries=made.libraries[3:], findings=(), ignored=())
     assert [is_plain(section, nothing) for section in sections(nothing)[1:]] == [False]
+
+
+def test_distributions_have_the_worst_word_of_their_libraries() -> None:
+    first, *_ = example().libraries
+    gpus = [answer.gpu for answer in first.answers]
+
+    def named(distribution: str, *words: Outcome) -> LibraryVerdict:
+        answers = tuple(
+            answer._replace(outcome=word) for answer, word in zip(first.answers, words, strict=True)
+        )
+        return first._replace(distribution=distribution, answers=answers)
+
+    libraries = (
+        named("", PASS, PASS),
+        named("torch 2.11.0", PASS, WARN),
+        named("torch 2.11.0", FAIL, NOTHING),
+        named("awq 1.0", PASS, PASS),
+    )
+    several = example()._replace(libraries=libraries, gpus=tuple(gpus))
+    assert [(d, n, list(words)) for d, n, words in by_distribution(several)] == [
+        ("awq 1.0", 1, ["PASS", "PASS"]),
+        ("torch 2.11.0", 2, ["FAIL", "WARN"]),
+        ("", 1, ["PASS", "PASS"]),
+    ]

@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema
 import pytest
 from support import ROOT
-from verdicts import example
+from verdicts import example_with_baseline
 
 from fatbin.judge import verdict as records
 from fatbin.report.verdict_json import render
@@ -31,18 +31,19 @@ PLACES: list[Path] = [
     ("findings", 0, "because", 0),
     ("ignored", 0),
     ("ignored", 0, "finding"),
+    ("known", 0),
 ]
 
 
 def test_the_schema_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    VALIDATOR.validate(json.loads(render(example())))
+    VALIDATOR.validate(json.loads(render(example_with_baseline())))
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_a_misspelt_key_fails(place: Path) -> None:
-    for key in at(example().to_dict(), place):
-        document = json.loads(render(example()))
+    for key in at(example_with_baseline().to_dict(), place):
+        document = json.loads(render(example_with_baseline()))
         here = at(document, place)
         here[f"{key}x"] = here.pop(key)
         assert not VALIDATOR.is_valid(document), key
@@ -50,7 +51,7 @@ def test_a_misspelt_key_fails(place: Path) -> None:
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 def test_a_new_key_passes(place: Path) -> None:
-    document = json.loads(render(example()))
+    document = json.loads(render(example_with_baseline()))
     at(document, place)["new"] = 1
     assert VALIDATOR.is_valid(document)
 
@@ -71,7 +72,7 @@ def test_a_new_key_passes(place: Path) -> None:
     ],
 )
 def test_an_unknown_word_or_a_wrong_type_fails(place: Path, key: str, value: object) -> None:
-    document = json.loads(render(example()))
+    document = json.loads(render(example_with_baseline()))
     at(document, place)[key] = value
     assert not VALIDATOR.is_valid(document)
 
