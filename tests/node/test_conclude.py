@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from fatbin import RankReport, SmokeOutcome, SmokeRound, SmokeStep
+from fatbin import RankReport, SmokeOutcome, SmokePrediction, SmokeRound, SmokeStep
 from fatbin.node.smoke.conclude import JIT_ACTION, NO_CODE_ACTION, conclude
+from fatbin.node.smoke.nccl import summed_up
 from fatbin.node.smoke.ranks import stack_lines
 from fatbin.node.smoke.supervise import Watched
 
@@ -105,6 +106,20 @@ def test_signs_say_what_was_seen(changes: dict[str, object], sign: str) -> None:
     (told,) = judged(COMPILING._replace(**changes), limit=580).signs  # type: ignore[arg-type]
     assert sign in told
     assert ("compiling" in told) == told.startswith("one busy core")
+
+
+def test_ranks_with_different_libraries() -> None:
+    one = judged(HEALTHY._replace(library="/a/libnccl.so.2"), WITHOUT_CODE)
+    assert "different" not in str(one.signs)
+    one = judged(
+        HEALTHY._replace(library="/a/libnccl.so.2"),
+        WITHOUT_CODE._replace(library="/b/libnccl.so.2"),
+    )
+    assert one.signs[-1] == (
+        "the ranks loaded different libraries: /a/libnccl.so.2 in rank 0; /b/libnccl.so.2 in rank 1"
+    )
+    result = summed_up([one], 2, lambda path: SmokePrediction(problem=path))
+    assert (result.library, result.predicted.problem) == ("/b/libnccl.so.2", "/b/libnccl.so.2")
 
 
 def test_the_earlier_failure_is_the_cause() -> None:

@@ -161,6 +161,18 @@ def _signs(watched: Watched, culprit: RankReport) -> Iterator[str]:
     for rank in ranks:
         if rank is not culprit and not rank.finished and not rank.broke and not rank.skipped:
             yield f"rank {rank.rank} did not fail: it waits in {rank.step}"
+    yield from _libraries(ranks)
+
+
+def _libraries(ranks: tuple[RankReport, ...]) -> Iterator[str]:
+    """Say which libraries were loaded where they differ."""
+    loaded: dict[str, list[str]] = {}
+    for rank in ranks:
+        if rank.library:
+            loaded.setdefault(rank.library, []).append(str(rank.rank))
+    if len(loaded) > 1:
+        each = "; ".join(f"{path} in rank {', '.join(who)}" for path, who in loaded.items())
+        yield f"the ranks loaded different libraries: {each}"
 
 
 def _log_state(rank: RankReport) -> str:

@@ -157,6 +157,8 @@ def summed_up(
     """
     worst = max(rounds, key=lambda r: _RANKS[r.outcome])
     seen = [rank for one in rounds for rank in one.ranks]
+    if worst.first >= 0:
+        seen.insert(0, worst.ranks[worst.first])  # what it loaded is what matters
     library = next((rank.library for rank in seen if rank.library), "")
     prefix = f"{worst.init}: " if worst.reason and len(rounds) > 1 else ""
     return SmokeResult(

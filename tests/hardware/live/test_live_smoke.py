@@ -125,6 +125,9 @@ def test_the_healthy_rank_is_not_blamed(here: Detection, copy: Path, tmp_path: P
     assert not healthy.finished
     assert any("in all_reduce" in line or "synchronize" in line for line in healthy.stack)
     assert f"rank {healthy.rank} did not fail: it waits in {healthy.step}" in one.signs
+    assert one.signs[-1].startswith("the ranks loaded different libraries: ")
+    assert os.path.samefile(result.library, copy)
+    assert result.predicted.outcome == "FAIL"
 
 
 def test_a_rank_that_never_returns_ends_with_the_time(here: Detection, tmp_path: Path) -> None:
@@ -145,6 +148,13 @@ def test_a_rank_that_never_returns_ends_with_the_time(here: Detection, tmp_path:
     assert "compute cache" in result.rounds[0].signs[0]
 
 
+def maps_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return ""  # gone meanwhile
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_real_ranks_end_with_their_parent(tmp_path: Path, how: signal.Signals) -> None:
     (tmp_path / "sitecustomize.py").write_text(HANG)
@@ -156,9 +166,7 @@ def test_real_ranks_end_with_their_parent(tmp_path: Path, how: signal.Signals) -
     )
 
     def on_gpu() -> bool:
-        return any(
-            "libnccl" in Path(f"/proc/{pid}/maps").read_text() for pid in children_of(process.pid)
-        )
+        return any("libnccl" in maps_of(pid) for pid in children_of(process.pid))
 
     wait_for(on_gpu, 120)
     time.sleep(3)
