@@ -356,7 +356,11 @@ def _marked(marker: str) -> str:
 
 def test_readme_has_the_two_commands() -> None:
     assert _marked("run").startswith("python3 -m venv .venv && .venv/bin/pip install . && ")
-    assert (ROOT / _marked("run").split()[-1]).is_file()
+    _, _, run = _marked("run").rpartition(" && ")
+    program, command, target, *options = shlex.split(run)
+    assert (program, command) == (".venv/bin/fatbin", "check")
+    assert (ROOT / target).is_file()
+    assert options[0] == "--gpu"
     assert _marked("tests").endswith(" && .venv/bin/python -m pytest")
 
 
