@@ -72,10 +72,12 @@ class Found(Record):
     Attributes:
         view: its bytes; they end with the next step of the walk.
         distribution: of the innermost package that tells.
+        packed: bytes that it takes in the package that holds it; -1 where nothing tells.
     """
 
     view: View
     distribution: Distribution
+    packed: int
 
 
 class Walk:
@@ -214,7 +216,7 @@ def _in_place(
     if member is not None and walk.verify:
         check_stored(view, member)
     if not kind:
-        yield Found(view, distribution)
+        yield Found(view, distribution, view.size)
         return
     _check_depth(depth, view.name, walk)
     if kind == "zip":
@@ -242,7 +244,7 @@ def _streamed(
         if kind:
             yield from _zip(view, walk, depth + 1, distribution)
         else:
-            yield Found(view, distribution)
+            yield Found(view, distribution, stored)
 
 
 def _check_depth(depth: int, name: str, walk: Walk) -> None:

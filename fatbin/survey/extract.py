@@ -11,8 +11,10 @@ from fatbin.format.images import Cubin, Ptx
 from fatbin.format.view import View
 from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
 from fatbin.limits import DEFAULT_LIMITS
+from fatbin.scanning.parts import part_modules, read_host
 from fatbin.scanning.payloads import Payloads
-from fatbin.scanning.scanner import Collector, open_parts, part_modules, read_host
+from fatbin.scanning.scanner import Collector
+from fatbin.scanning.targets import open_parts
 from fatbin.survey.file_names import Names, image_stem
 from fatbin.survey.folder import TakenError
 from fatbin.survey.selection import Selection
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from fatbin.arch import Architecture
     from fatbin.inventory import Entry, Issue, Module
     from fatbin.limits import Limits
-    from fatbin.scanning.scanner import Part
+    from fatbin.scanning.parts import Part
     from fatbin.survey.folder import Folder
 
     Payload = bytes | bytearray

@@ -9,7 +9,9 @@ from fatbin._record import Record
 from fatbin.errors import FatbinError, FormatError, LimitExceededError
 from fatbin.format.images import Cubin
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scanning.scanner import Collector, open_parts, part_modules, read_host
+from fatbin.scanning.parts import part_modules, read_host
+from fatbin.scanning.scanner import Collector
+from fatbin.scanning.targets import open_parts
 from fatbin.survey.payloads import each_payload
 
 TYPE_CHECKING = False
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from fatbin.errors import Report
     from fatbin.inventory import Entry, Issue
     from fatbin.limits import Limits
-    from fatbin.scanning.scanner import Part
+    from fatbin.scanning.parts import Part
 
 _SASS = frozenset(("sass",))
 _DIGEST_BYTES = 16

@@ -5,7 +5,9 @@ from __future__ import annotations
 from fatbin.errors import FormatError, LimitExceededError
 from fatbin.format.images import Ptx
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scanning.scanner import Collector, open_parts, part_modules, read_host
+from fatbin.scanning.parts import part_modules, read_host
+from fatbin.scanning.scanner import Collector
+from fatbin.scanning.targets import open_parts
 from fatbin.survey.kernel_sizes import open_cubin
 from fatbin.survey.payloads import each_payload
 
@@ -36,7 +38,7 @@ def kernel_names(
         UnknownFormatError: the file is none of the known formats.
         MissingDependencyError: a PE file without LIEF.
     """
-    with open_parts(path, report=Collector(path, limits), limits=limits, packages=True) as parts:
+    with open_parts(path, report=Collector(path, limits), limits=limits) as parts:
         for part in parts:
             collector = Collector(part.view.name, limits)
             modules = []

@@ -16,7 +16,9 @@ from fatbin.format.container import HEADER_SIZE
 from fatbin.kinds import Place
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scanning.host import PLACES
-from fatbin.scanning.scanner import Collector, open_parts, part_modules, read_host
+from fatbin.scanning.parts import part_modules, read_host
+from fatbin.scanning.scanner import Collector
+from fatbin.scanning.targets import open_parts
 from fatbin.survey.ranges import common, grant
 
 TYPE_CHECKING = False
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from fatbin.inventory import Issue, Module
     from fatbin.limits import Limits
     from fatbin.scanning.host import Host
-    from fatbin.scanning.scanner import Part
+    from fatbin.scanning.parts import Part
     from fatbin.survey.ranges import Range
 
     Key = tuple[Place, str, Architecture | None, bool]

@@ -56,7 +56,7 @@ def test_what_is_no_known_format(data: bytes, found: str, tmp_path: Path) -> Non
 def test_what_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(fatbin.SourceError, match="No such file"):
         fatbin.scan(tmp_path / "missing")
-    with pytest.raises(fatbin.SourceError, match="found a directory"):
+    with pytest.raises(fatbin.UnknownFormatError, match="expected a directory with"):
         fatbin.open(tmp_path)
     (tmp_path / "empty").touch()
     with pytest.raises(fatbin.UnknownFormatError, match="empty file"):
