@@ -119,10 +119,18 @@ def package_kind(head: bytes, name: str = "") -> str:
     return ""
 
 
-def walk_package(view: View, kind: str, walk: Walk) -> Iterator[Found]:
+def walk_package(
+    view: View, kind: str, walk: Walk, outer: Distribution = NO_DISTRIBUTION
+) -> Iterator[Found]:
     """Yield what can hold device code in a package, and in the packages within it.
 
     What ends the walk is reported too.
+
+    Args:
+        view: of the package.
+        kind: as :func:`package_kind` tells it.
+        walk: limits, and who is told.
+        outer: what the package belongs to, where it does not tell itself.
 
     Raises:
         UnknownFormatError: a compressed file that holds no tar archive.
@@ -130,9 +138,9 @@ def walk_package(view: View, kind: str, walk: Walk) -> Iterator[Found]:
     """
     try:
         if kind == "zip":
-            yield from _zip(view, walk, 1, NO_DISTRIBUTION)
+            yield from _zip(view, walk, 1, outer)
         else:
-            yield from _tar(ViewStream(view), kind, view.name, walk, 1, NO_DISTRIBUTION)
+            yield from _tar(ViewStream(view), kind, view.name, walk, 1, outer)
     except (UnknownFormatError, MissingDependencyError):
         raise
     except FatbinError as exc:

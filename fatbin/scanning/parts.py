@@ -68,6 +68,11 @@ class Part(Record):
     holder: Holder
 
     @property
+    def alone(self) -> bool:
+        """Whether it is what was asked for itself, and not one of many."""
+        return self.view.name == self.holder.location and not self.holder.member
+
+    @property
     def packed(self) -> int:
         """Bytes that it takes where it lies, or -1 where nothing tells."""
         holder = self.holder
@@ -126,24 +131,27 @@ def any_parts(
 
         if (yield from image_parts(view, kind, options, report)):
             return
-    for part in package_parts(view, kind, options, report, budget):
-        inside = part.holder
-        if not inside.distribution:
-            inside = inside._replace(
-                distribution=holder.distribution, distribution_version=holder.distribution_version
-            )
-            part = part._replace(holder=inside)  # noqa: PLW2901
-        yield part
+    yield from package_parts(view, kind, holder, options, report, budget)
 
 
 def package_parts(
-    view: View, kind: str, options: Options, report: Report, budget: Budget | None = None
+    view: View,
+    kind: str,
+    holder: Holder,
+    options: Options,
+    report: Report,
+    budget: Budget | None = None,
 ) -> Iterator[Part]:
     """Yield the libraries of a package, each valid until the next."""
-    from fatbin.scanning.packages import Walk, walk_package  # noqa: PLC0415 - plain files need none
+    from fatbin.scanning.packages import (  # noqa: PLC0415 - plain files need none
+        Distribution,
+        Walk,
+        walk_package,
+    )
 
     walk = Walk(options.limits, report, budget, verify=options.verify)
-    for found in walk_package(view, kind, walk):
+    outer = Distribution(holder.distribution, holder.distribution_version)
+    for found in walk_package(view, kind, walk, outer):
         try:
             form = identify(found.view)
         except UnknownFormatError:

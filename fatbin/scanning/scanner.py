@@ -152,7 +152,7 @@ def scan_view(
     libraries = []
     holder = holder_of(view, member=member)
     if kind:
-        parts = package_parts(view, kind, options, collector, budget)
+        parts = package_parts(view, kind, holder, options, collector, budget)
     else:
         parts = file_parts(view, form, holder, options.limits, collector)
     for part in parts:
@@ -169,7 +169,7 @@ def library_of(part: Part, options: Options) -> Library | None:
         The library; None for one of many that holds no device code.
     """
     holder = part.holder
-    inside = holder.member or part.view.name != holder.location
+    inside = not part.alone
     try:
         library = _library(part, options, member=inside)
     except (FormatError, LimitExceededError) as exc:
