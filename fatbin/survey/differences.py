@@ -6,11 +6,11 @@ from fatbin._record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fatbin.kinds import Place
     from typing import Any
 
     from fatbin.arch import Architecture
     from fatbin.inventory import Issue
+    from fatbin.kinds import Place
 
 FACTS = ("package", "soname", "version", "cuda_runtime", "needed", "machine", "format")
 """What is compared of package, linkage and host, in this order."""

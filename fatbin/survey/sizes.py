@@ -67,7 +67,7 @@ def account(
             library = _library(part, limits)
             if each is not None:
                 each(part)
-            if part.alone or library.device or library.issues:
+            if part.alone or library.headers or library.device or library.issues:
                 totals.add(part, library)
         if parts.single and not totals.libraries:
             totals.add_file(parts.size, parts.size)
