@@ -87,17 +87,23 @@ def kind_and_format(view: View) -> tuple[str, str]:
     Raises:
         UnknownFormatError: it is neither.
     """
+    tar = view.peek(257, 5) == b"ustar"
+    if tar:
+        from fatbin.scanning.tars import is_tar  # noqa: PLC0415 - plain files need none
+
+        if is_tar(view.peek(0, 512)):
+            return "tar", ""
     try:
-        if view.peek(257, 5) != b"ustar":
-            return "", identify(view)
+        return "", identify(view)
     except UnknownFormatError:
+        if tar:
+            return "tar", ""  # with damage in its first header
         from fatbin.scanning.packages import package_kind  # noqa: PLC0415 - plain files need none
 
         kind = package_kind(view.peek(0, 512))
         if not kind:
             raise
         return kind, ""
-    return "tar", ""
 
 
 def holder_of(view: View, *, member: bool = False) -> Holder:

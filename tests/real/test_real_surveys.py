@@ -49,12 +49,7 @@ def test_two_wheels_of_nccl() -> None:
 
 
 def test_libraries_of_two_toolkits_belong_together() -> None:
-    """From CUDA 12 to 13 every path and every soname changes."""
-    old, new = corpus.wheel_path(corpus.CURAND_WINDOWS), corpus.wheel_path(corpus.CURAND_WINDOWS)
-    assert compare(old, new).libraries == ()
-    old, new = corpus.wheel_path(corpus.NCCL_2_29), corpus.wheel_path(corpus.NCCL_2_32)
-    (library,) = compare(old, new).libraries
-    assert library.before == library.after == "nvidia/nccl/lib/libnccl.so.2"
+    """From CUDA 12 to 13 the folders change."""
     old, new = corpus.wheel_path(corpus.CUSPARSE), corpus.wheel_path(corpus.CUSPARSE_13)
     (library,) = compare(old, new).libraries
     assert (library.before, library.after) == (
