@@ -29,12 +29,13 @@ def paths_in(target: str) -> Callable[[str], str]:
         from fatbin.scanning.environments import find_environment  # noqa: PLC0415 - only these
 
         folder = find_environment(target).prefix
+    start = os.path.join(folder, "")
 
     def path(location: str) -> str:
         if location.startswith(f"{target}::"):
             return location[len(target) + 2 :]
-        if location.startswith(folder):
-            location = location[len(folder) :].lstrip("/" + os.sep)
-        return location.replace(os.sep, "/")
+        if location == target:
+            return ""
+        return location.removeprefix(start).replace(os.sep, "/")
 
     return path

@@ -7,7 +7,9 @@ from contextlib import ExitStack
 from fatbin.errors import (
     FatbinError,
     FormatError,
+    LimitExceededError,
     MissingDependencyError,
+    SourceError,
     UnknownFormatError,
 )
 from fatbin.inventory import Inventory, Issue
@@ -165,8 +167,8 @@ def _parts(store: Store, options: Options, report: Report) -> Generator[Part, No
         for view, holder in open_found(store, image, found, budget, report):
             try:
                 yield from any_parts(view, holder, options, report, budget)
-            except (UnknownFormatError, FormatError) as exc:
-                if isinstance(exc, UnknownFormatError):
-                    continue  # absent is not broken
+            except UnknownFormatError:
+                continue  # absent is not broken
+            except (FormatError, SourceError, LimitExceededError) as exc:
                 exc.location = exc.location or view.name
                 report(exc)
