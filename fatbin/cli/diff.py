@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from fatbin.cli import exits
-from fatbin.cli.tell import tell
+from fatbin.cli.tell import PLATFORM_HELP, TARGET_HELP, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ _KERNELS_SHOWN = 20
 
 def configure_diff(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``diff``."""
-    parser.add_argument("before", metavar="A", help="told by content, not by name")
-    parser.add_argument("after", metavar="B", help="the file it is compared with")
+    parser.add_argument("before", metavar="A", help=TARGET_HELP)
+    parser.add_argument("after", metavar="B", help="the target it is compared with")
     parser.add_argument(
         "--kernels",
         action="store_true",
@@ -35,6 +35,7 @@ def configure_diff(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="exit 1 when architectures, PTX versions or kernels differ",
     )
+    parser.add_argument("--platform", default="", metavar="OS/ARCH", help=PLATFORM_HELP)
     parser.add_argument(
         "--format",
         choices=("text", "json", "markdown"),
@@ -44,10 +45,15 @@ def configure_diff(parser: argparse.ArgumentParser) -> None:
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
-    """Compare two files."""
+    """Compare two targets."""
     from fatbin.survey.diff import compare  # noqa: PLC0415 - usage errors need no scanner
 
-    diff = compare(arguments.before, arguments.after, kernels=arguments.kernels)
+    diff = compare(
+        arguments.before,
+        arguments.after,
+        kernels=arguments.kernels,
+        platform=arguments.platform,
+    )
     if arguments.format == "json":
         import json  # noqa: PLC0415 - only documents need it
 

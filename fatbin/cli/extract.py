@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from fatbin.cli import exits
-from fatbin.cli.tell import tell
-from fatbin.errors import FatbinError, SourceError
+from fatbin.cli.tell import PLATFORM_HELP, TARGET_HELP, tell
+from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SCHEMA_VERSION = 1
 def configure_extract(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``extract``."""
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help="told by content, not by name")
+    add("files", nargs="+", metavar="TARGET", help=TARGET_HELP)
     add("-o", "--output", default=".", metavar="DIR", help="folder, made when missing (default .)")
     add("--kind", default="", metavar="LIST", help="only these kinds: sass,ptx,ltoir")
     add("--arch", default="", metavar="LIST", help="only these: sm_90a,compute_120, or 9.0 for all")
@@ -39,20 +39,22 @@ def configure_extract(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--containers", action="store_true", help="whole containers that hold a selected image"
     )
+    add("--platform", default="", metavar="OS/ARCH", help=PLATFORM_HELP)
     add("--list", action="store_true", help="say what would be written and write nothing")
     add("--force", action="store_true", help="replace files that are there already")
     add("--format", choices=("text", "json"), default="text", help="text (default), or JSON")
 
 
 def run_extract(arguments: argparse.Namespace) -> int:
-    """Write each selected image of each file to a file of its own."""
+    """Write each selected image of each target to a file of its own."""
     from fatbin.survey.extract import Extraction, Form  # noqa: PLC0415 - usage errors need none
-    from fatbin.survey.folder import Folder  # noqa: PLC0415
+    from fatbin.survey.folder import Folder, UnwritableError  # noqa: PLC0415
     from fatbin.survey.selection import select  # noqa: PLC0415
 
     selection = select(arguments.kind, arguments.arch, arguments.place, arguments.kernel)
     form = Form(raw=arguments.raw, containers=arguments.containers, write=not arguments.list)
-    extraction = Extraction(Folder(arguments.output, force=arguments.force), selection, form)
+    folder = Folder(arguments.output, force=arguments.force)
+    extraction = Extraction(folder, selection, form, platform=arguments.platform)
     written: list[Extracted] = []
     errors: list[FatbinError] = []
     for path in arguments.files:
@@ -60,8 +62,8 @@ def run_extract(arguments: argparse.Namespace) -> int:
             written.extend(extraction.run(path))
         except FatbinError as exc:
             errors.append(exc)
-            if isinstance(exc, SourceError) and exc.location != path:
-                break  # the folder cannot be written to
+            if isinstance(exc, UnwritableError):
+                break
     _write(written, extraction.issues, arguments.format)
     return _judge(extraction, errors, arguments.files)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from fatbin.cli import exits
-from fatbin.cli.tell import tell
+from fatbin.cli.tell import PLATFORM_HELP, TARGET_HELP, tell
 from fatbin.errors import ArchitectureError, FatbinError, MissingDependencyError
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ SORTS = ("file", "name", "arch", "registers", "shared", "stack", "code")
 
 def configure_kernels(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``kernels``."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="told by content, not by name")
+    parser.add_argument("files", nargs="+", metavar="TARGET", help=TARGET_HELP)
     parser.add_argument(
         "--kernel",
         action="append",
@@ -55,13 +55,14 @@ def configure_kernels(parser: argparse.ArgumentParser) -> None:
         help="order of the rows; numbers largest first (default: as in the file)",
     )
     parser.add_argument("--limit", type=int, metavar="N", help="the first N rows")
+    parser.add_argument("--platform", default="", metavar="OS/ARCH", help=PLATFORM_HELP)
     parser.add_argument(
         "--format", choices=("text", "json", "csv"), default="text", help="text (default), ..."
     )
 
 
 def run_kernels(arguments: argparse.Namespace) -> int:
-    """Write the kernels of each file."""
+    """Write the kernels of each target."""
     from fatbin.inventory import Issue  # noqa: PLC0415 - usage errors need none of it
     from fatbin.report import kernels as report  # noqa: PLC0415
 
@@ -90,7 +91,7 @@ def _selected(
     demangle: Callable[[str], str],
     report: Callable[[FatbinError], None],
 ) -> Iterator[KernelRow]:
-    """Yield the rows that the options ask for, file by file."""
+    """Yield the rows that the options ask for, target by target."""
     from fnmatch import fnmatchcase  # noqa: PLC0415
 
     from fatbin.survey.kernels import kernels  # noqa: PLC0415
@@ -104,6 +105,7 @@ def _selected(
             functions=arguments.functions,
             relocatable=arguments.relocatable,
             report=report,
+            platform=arguments.platform,
         )
         try:
             for row in rows:

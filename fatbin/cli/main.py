@@ -121,17 +121,17 @@ COMMANDS = (
     ),
     Command(
         "size",
-        "where the bytes of a file go, each counted once",
+        "where the bytes of libraries go, each counted once",
         "Account for every byte of libraries, objects, archives, fatbins: host code and data, "
         "device code by architecture, kind or place, what containers add, what a device link left "
-        "over.",
+        "over. Of packages, images and environments all libraries together.",
         size.configure_size,
         size.run_size,
     ),
     Command(
         "diff",
-        "what changed between two builds of a library",
-        "Compare two files: architectures, PTX versions, kernels, sizes and linkage. Names of "
+        "what changed between two builds: libraries, wheels, environments, images",
+        "Compare two targets: architectures, PTX versions, kernels, sizes and linkage. Names of "
         "files, order, offsets, compression and debug text are no difference.",
         diff.configure_diff,
         diff.run_diff,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from fatbin.cli import exits
-from fatbin.cli.tell import PLATFORM_HELP, tell, tell_error
+from fatbin.cli.tell import PLATFORM_HELP, TARGET_HELP, tell, tell_error
 from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
@@ -31,8 +31,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="TARGET",
-        help="a file, wheel or other package, container image, directory, env: or env:PATH; "
-        "- is standard input",
+        help=TARGET_HELP,
     )
     parser.add_argument(
         "--format",

@@ -1,4 +1,4 @@
-"""``size``: where the bytes of files go."""
+"""``size``: where the bytes of libraries go."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import argparse
 import sys
 
 from fatbin.cli import exits
-from fatbin.cli.tell import tell, tell_error
+from fatbin.cli.tell import PLATFORM_HELP, TARGET_HELP, tell, tell_error
 from fatbin.errors import FatbinError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fatbin.scanning.parts import Part
     from fatbin.survey.kernel_sizes import LibraryKernels
     from fatbin.survey.sizes import Account
 
@@ -21,10 +24,10 @@ _KERNELS_SHOWN = 20
 
 def configure_size(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``size``."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="told by content, not by name")
+    parser.add_argument("files", nargs="+", metavar="TARGET", help=TARGET_HELP)
     parser.add_argument(
         "--by",
-        choices=("arch", "kind", "place", "library", "kernel"),
+        choices=("arch", "kind", "place", "library", "distribution", "kernel"),
         default="arch",
         help="what device code is added up by (default: arch); kernel inflates every image",
     )
@@ -40,25 +43,23 @@ def configure_size(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="text (default), or everything as JSON or comma-separated values",
     )
+    parser.add_argument("--platform", default="", metavar="OS/ARCH", help=PLATFORM_HELP)
     parser.add_argument(
         "--allow-empty", action="store_true", help="exit 0 when there is no device code"
     )
 
 
 def run_size(arguments: argparse.Namespace) -> int:
-    """Account for each file; what cannot be read at all is told and does not stop the rest."""
+    """Account for each target; what cannot be read at all is told and does not stop the rest."""
     from fatbin.survey.sizes import account  # noqa: PLC0415 - usage errors need no scanner
 
     accounts: list[Account] = []
     kernels: list[tuple[str, LibraryKernels]] = []
     failed = False
     for path in arguments.files:
+        each = _kernels_of(path, kernels) if arguments.by == "kernel" else None
         try:
-            accounts.append(account(path))
-            if arguments.by == "kernel":
-                from fatbin.survey.kernel_sizes import kernel_sizes  # noqa: PLC0415 - opens images
-
-                kernels += [(path, library) for library in kernel_sizes(path)]
+            accounts.append(account(path, platform=arguments.platform, each=each))
         except FatbinError as exc:
             tell_error(exc)
             failed = True
@@ -80,6 +81,18 @@ def run_size(arguments: argparse.Namespace) -> int:
     return exits.PASS
 
 
+def _kernels_of(path: str, kernels: list[tuple[str, LibraryKernels]]) -> Callable[[Part], None]:
+    """Return what adds the kernels of each library of a target while it is open."""
+    from fatbin.survey.kernel_sizes import library_kernels  # noqa: PLC0415 - opens images
+
+    def each(part: Part) -> None:
+        library = library_kernels(part)
+        if library is not None:
+            kernels.append((path, library))
+
+    return each
+
+
 def _write_text(
     accounts: list[Account], kernels: list[tuple[str, LibraryKernels]], by: str, top: int | None
 ) -> None:
@@ -87,8 +100,8 @@ def _write_text(
     from fatbin.survey.grouping import rows  # noqa: PLC0415
 
     out = sizes.writer(sys.stdout)
-    if by == "library":
-        sizes.libraries_text(out, accounts, top)
+    if by in ("library", "distribution"):
+        sizes.libraries_text(out, accounts, top, by)
     elif by == "kernel":
         for index, (_, library) in enumerate(kernels):
             if index:

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from fatbin.errors import FatbinError
 
 
+TARGET_HELP = (
+    "a file, wheel or other package, container image, directory, env: or env:PATH; "
+    "- is standard input"
+)
 PLATFORM_HELP = (
     "of a container image for several, such as linux/arm64 (default: the only one, or linux/amd64)"
 )

@@ -6,12 +6,18 @@ import os
 import sys
 
 from fatbin._record import Record
-from fatbin.errors import FormatError, LimitExceededError
+from fatbin.errors import FormatError, LimitExceededError, UnknownFormatError
 from fatbin.inventory import Issue, Module
 from fatbin.judge.loader import Choice, How, Loader
 from fatbin.kinds import Place
+from fatbin.scanning.parts import (
+    file_parts,
+    holder_of,
+    kind_and_format,
+    part_modules,
+    read_host,
+)
 from fatbin.scanning.payloads import verify_module
-from fatbin.scanning.scanner import open_parts, part_modules, read_host
 from fatbin.scanning.source import open_view
 
 TYPE_CHECKING = False
@@ -90,8 +96,12 @@ def plan(path: str, limits: Limits) -> Plan:
         if len(issues) < limits.issues:
             issues.append(Issue.of(error))
 
-    with open_parts(path, limits=limits, report=report) as parts:
-        for part in parts:
+    with open_view(path) as whole:
+        kind, form = kind_and_format(whole)
+        if kind:
+            msg = "expected a single file, found a package: unpack it for this"
+            raise UnknownFormatError(msg, location=path)
+        for part in file_parts(whole, form, holder_of(whole), limits, report):
             view = part.view
             host = "windows" if sys.platform == "win32" else "linux"
             try:

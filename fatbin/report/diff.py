@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from fatbin.report.table import Writer
-    from fatbin.survey.diff import Diff, Held, KernelChange, LibraryDiff
+    from fatbin.survey.differences import Code, Diff, Held, KernelChange, LibraryDiff, Summary
 
 __all__ = ["diff_markdown", "diff_text", "writer"]
 
 _FACTS = {"cuda_runtime": "CUDA runtime", "needed": "needed libraries"}
+_WORDS = {"+": "gained", "-": "lost", "~": "changed"}
 _SIZES = (
     ("file", "bytes of the file"),
     ("stored", "bytes of device code"),
@@ -27,6 +28,10 @@ def diff_text(out: Writer, diff: Diff, top: int | None) -> None:
     """Write what changed; ``top`` bounds the kernels listed for each library and side."""
     out.heading(f"{diff.before} -> {diff.after}")
     out.line(f"  {_verdict(diff)}")
+    if not diff.single:
+        for sign, text in _summary_changes(diff.summary):
+            out.line(f"  {sign} {text}")
+        out.table(("all libraries", ">before", ">after", ">change"), _summary_rows(diff.summary))
     for library in diff.libraries:
         out.line("")
         out.heading(_title(library))
@@ -40,15 +45,22 @@ def diff_text(out: Writer, diff: Diff, top: int | None) -> None:
 def diff_markdown(stream: TextIO, diff: Diff, top: int | None) -> None:
     """Write what changed as Markdown, for a pull request or release notes."""
     stream.write(f"{_code(diff.before)} → {_code(diff.after)}: {_verdict(diff)}\n")
+    if not diff.single:
+        changes = [
+            f"- **{_WORDS[sign]}** {_escaped(text)}\n"
+            for sign, text in _summary_changes(diff.summary)
+        ]
+        stream.writelines(["\n", *changes] if changes else [])
+        stream.write("\n| all libraries | before | after | change |\n|---|--:|--:|--:|\n")
+        stream.writelines(f"| {' | '.join(row)} |\n" for row in _summary_rows(diff.summary))
     for library in diff.libraries:
         stream.write(f"\n### {_code(_title(library))}\n\n")
-        words = {"+": "gained", "-": "lost", "~": "changed"}
         for sign, text, name in _changes(library, top):
             shown = _escaped(text)
             if name:
                 head, _, rest = text.partition(name)
                 shown = _escaped(head) + _code(name) + _escaped(rest)
-            stream.write(f"- **{words[sign]}** {shown}\n")
+            stream.write(f"- **{_WORDS[sign]}** {shown}\n")
         rows = list(_size_rows(library))
         if rows:
             stream.write("\n| size | before | after | change |\n|---|--:|--:|--:|\n")
@@ -70,6 +82,43 @@ def _verdict(diff: Diff) -> str:
     if diff.issues:
         verdict += "; not everything could be read"
     return verdict
+
+
+def _summary_changes(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield ``(sign, text)`` of what changed in all libraries together."""
+    for sign, codes in (("+", summary.gained), ("-", summary.lost)):
+        for kind, names in _by_kind(codes).items():
+            yield sign, f"{kind}: {', '.join(names)}"
+    if summary.versions_before != summary.versions_after:
+        before, after = (
+            ", ".join(versions) or "none"
+            for versions in (summary.versions_before, summary.versions_after)
+        )
+        yield "~", f"PTX versions: {before} -> {after}"
+
+
+def _by_kind(codes: Iterable[Code]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for code in codes:
+        found.setdefault(code.kind, []).append(str(code.arch or "-"))
+    return found
+
+
+def _summary_rows(summary: Summary) -> Iterator[tuple[str, str, str, str]]:
+    """Yield how many libraries there are and how large they are, changed or not."""
+    before, after = summary.libraries_before, summary.libraries_after
+    yield "libraries", f"{before:,}", f"{after:,}", _change(before, after)
+    for key, label in _SIZES:
+        before, after = (getattr(s, key) for s in (summary.sizes_before, summary.sizes_after))
+        label = label.replace("the file", "files")  # noqa: PLW2901
+        yield label, f"{before:,}", f"{after:,}", _change(before, after)
+
+
+def _change(before: int, after: int) -> str:
+    if before == after:
+        return "-"
+    share = f" ({100 * (after - before) / before:+.1f} %)" if before else ""
+    return f"{after - before:+,}{share}"
 
 
 def _title(library: LibraryDiff) -> str:
@@ -130,8 +179,7 @@ def _size_rows(library: LibraryDiff) -> Iterator[tuple[str, str, str, str]]:
         before = getattr(library.sizes_before, key)
         after = getattr(library.sizes_after, key)
         if before != after:
-            share = f" ({100 * (after - before) / before:+.1f} %)" if before else ""
-            yield label, f"{before:,}", f"{after:,}", f"{after - before:+,}{share}"
+            yield label, f"{before:,}", f"{after:,}", _change(before, after)
 
 
 def _code(text: str) -> str:

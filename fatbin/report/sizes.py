@@ -31,35 +31,97 @@ _ARCHIVE = "archive tables and other members"
 def account_text(
     out: Writer, account: Account, grouped: Sequence[Row], by: str, top: int | None
 ) -> None:
-    """Write the parts of one file, then its device code added up; ``top`` None means all rows."""
+    """Write the parts of a target, then its device code added up, then what it consists of.
+
+    ``top`` bounds the rows of each table; None means all.
+    """
     _heading(out, account)
-    out.table(("part", ">bytes", ">share"), _part_rows(account))
+    if account.size:
+        out.table(("part", ">bytes", ">share"), _part_rows(account))
     if grouped:
         out.line("")
         columns = ("part", by, ">entries", ">stored bytes", ">share", ">inflated bytes", ">ratio")
         out.table(columns, _group_rows(grouped, account.size, top))
+    if account.libraries and not account.single:
+        out.line("")
+        libraries_text(out, [account], top)
 
 
-def libraries_text(out: Writer, accounts: Sequence[Account], top: int | None) -> None:
-    """Write one table with a row for each library, the largest first."""
-    libraries = [library for account in accounts for library in account.libraries]
-    libraries.sort(key=lambda library: (-library.size, library.location))
-    columns = (
-        "library", ">bytes", ">host code", ">host data", ">device code", ">leftovers", ">overhead",
-        ">inflated bytes", ">ratio",
-    )  # fmt: skip
-    shown = libraries if top is None else libraries[:top]
-    rest = libraries[len(shown) :]
-    table = [_library_row(library.location, [library]) for library in shown]
+def libraries_text(
+    out: Writer, accounts: Sequence[Account], top: int | None, by: str = "library"
+) -> None:
+    """Write one table with a row for each library or distribution, the largest first.
+
+    Libraries stand with the others of their distribution, the largest of these first.
+    """
+    packages = any(not account.single for account in accounts)
+    libraries = [
+        (_inside(account, library), library)
+        for account in accounts
+        for library in account.libraries
+    ]
+    sums: dict[str, int] = {}
+    for _, library in libraries:
+        sums[_owner(library)] = sums.get(_owner(library), 0) + library.size
+    libraries.sort(
+        key=lambda pair: (
+            -sums[_owner(pair[1])] if packages else 0,
+            _owner(pair[1]) if packages else "",
+            -pair[1].size,
+            pair[0],
+        )
+    )
+    groups = [(name, _owner(library), [library]) for name, library in libraries]
+    if by == "distribution":
+        groups = [
+            (name, name, [library for _, library in libraries if _owner(library) == name])
+            for name in dict.fromkeys(_owner(library) for _, library in libraries)
+        ]
+    owners = by == "library" and any(library.distribution for _, library in libraries)
+    shown = groups if top is None else groups[:top]
+    rest = [library for _, _, found in groups[len(shown) :] for library in found]
+    table = [
+        (name, *([owner] if owners else []), *_library_row(found, packed=packages))
+        for name, owner, found in shown
+    ]
+    blank = [""] if owners else []
     if rest:
-        table.append(_library_row(f"{len(rest):,} more", rest))
+        left = len(groups) - len(shown)
+        table.append((f"{left:,} more", *blank, *_library_row(rest, packed=packages)))
     archive = sum(account.archive for account in accounts)
     if archive:
-        table.append((_ARCHIVE, f"{archive:,}", *[""] * 7))
+        table.append((_ARCHIVE, *blank, f"{archive:,}", *[""] * (7 + packages)))
     if len(table) > 1:
-        _, _, *others = _library_row("", libraries)
-        table.append(("total", f"{sum(account.size for account in accounts):,}", *others))
+        everything = [library for _, library in libraries]
+        _, *others = _library_row(everything, packed=packages)
+        if packages:
+            others[-1] = _packed(accounts)
+        table.append(("total", *blank, f"{sum(a.size for a in accounts):,}", *others))
+    columns = (
+        by, *(["distribution"] if owners else []), ">bytes", ">host code", ">host data",
+        ">device code", ">leftovers", ">overhead", ">inflated bytes", ">ratio",
+        *([">in package"] if packages else []),
+    )  # fmt: skip
     out.table(columns, table)
+
+
+def _owner(library: LibrarySize) -> str:
+    """Return what a library belongs to, with its version."""
+    return f"{library.distribution} {library.distribution_version}".strip() or "-"
+
+
+def _inside(account: Account, library: LibrarySize) -> str:
+    """Return the location of a library, of one in a package without that of the package."""
+    start = f"{account.target}::"
+    if account.single or not library.location.startswith(start):
+        return library.location
+    return library.location[len(start) :]
+
+
+def _packed(accounts: Sequence[Account]) -> str:
+    """Return the bytes of libraries as they lie, where they are known of all."""
+    known = [account.packed for account in accounts]
+    return f"{sum(known):,}" if min(known, default=-1) >= 0 else "-"
 
 
 def kernels_text(out: Writer, library: LibraryKernels, top: int | None) -> None:
@@ -107,21 +169,24 @@ def rows_csv(
     import csv  # noqa: PLC0415 - text does not need it
 
     out = csv.writer(stream, lineterminator="\n")
-    name = () if by == "library" else (by,)
-    out.writerow(("file", "library", "part", *name, "entries", "stored_bytes", "inflated_bytes"))
+    name = () if by in ("library", "distribution") else (by,)
+    columns = ("entries", "stored_bytes", "inflated_bytes", "distribution")
+    out.writerow(("file", "library", "part", *name, *columns))
     blank = ("",) * len(name)
     for account, grouped in accounts:
         for library in account.libraries:
             where = (account.target, library.location)
+            owner = _owner(library).removeprefix("-")
             for row in grouped[library.location]:
                 given = (row.name,) if name else ()
-                out.writerow((*where, row.part, *given, row.entries, row.stored, row.inflated))
+                numbers = (row.entries, row.stored, row.inflated)
+                out.writerow((*where, row.part, *given, *numbers, owner))
             for key, _ in (*_HOST, *_OVERHEAD):
                 size = getattr(library, key)
                 if size:
-                    out.writerow((*where, key, *blank, "", size, ""))
+                    out.writerow((*where, key, *blank, "", size, "", owner))
         if account.archive:
-            out.writerow((account.target, "", "archive", *blank, "", account.archive, ""))
+            out.writerow((account.target, "", "archive", *blank, "", account.archive, "", ""))
 
 
 def kernels_csv(stream: TextIO, found: Iterable[tuple[str, LibraryKernels]]) -> None:
@@ -139,11 +204,21 @@ def kernels_csv(stream: TextIO, found: Iterable[tuple[str, LibraryKernels]]) -> 
 
 def _heading(out: Writer, account: Account) -> None:
     only = account.libraries[0] if len(account.libraries) == 1 else None
-    if only is not None and only.location == account.target:
+    size = f"{account.size:,} bytes"
+    if not account.single:
+        what = f"{_libraries(account)} with device code"
+        if account.package:
+            size += f" inflated, in a file of {account.package:,}"
+    elif only is not None and only.location == account.target:
         what = f"{_FORMATS.get(only.format, only.format)} {only.machine}".strip()
     else:
         what = f"archive, {_count(len(account.libraries), 'member')} with device code"
-    out.heading(f"{account.target}  ({what}, {account.size:,} bytes)")
+    out.heading(f"{account.target}  ({what}, {size})")
+
+
+def _libraries(account: Account) -> str:
+    count = len(account.libraries)
+    return "1 library" if count == 1 else f"{count:,} libraries"
 
 
 def _part_rows(account: Account) -> Iterator[tuple[str, str, str]]:
@@ -183,16 +258,17 @@ def _numbers(rows: Sequence[Row], size: int) -> tuple[str, ...]:
     )
 
 
-def _library_row(name: str, libraries: Sequence[LibrarySize]) -> tuple[str, ...]:
+def _library_row(libraries: Sequence[LibrarySize], *, packed: bool) -> tuple[str, ...]:
     pieces = [piece for library in libraries for piece in library.device if not piece.in_group]
     inflated = sum(piece.inflated for piece in pieces)
     parts = [sum(values) for values in zip(*(lib.parts.values() for lib in libraries), strict=True)]
+    known = [library.packed for library in libraries]
     return (
-        name,
         f"{sum(library.size for library in libraries):,}",
         *(f"{part:,}" for part in parts),
         f"{inflated:,}" if pieces else "-",
         _ratio(inflated, sum(piece.stored for piece in pieces)),
+        *([f"{sum(known):,}" if min(known) >= 0 else "-"] if packed else []),
     )
 
 

@@ -1,4 +1,4 @@
-"""An open file, closer to the bytes: containers whose entries can be inflated one at a time."""
+"""An open target, closer to the bytes: containers whose entries are inflated one at a time."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from contextlib import ExitStack
 from fatbin.errors import FormatError, LimitExceededError
 from fatbin.inventory import Issue
 from fatbin.limits import DEFAULT_LIMITS
+from fatbin.scanning.parts import part_modules, read_host
 from fatbin.scanning.payloads import Payloads
-from fatbin.scanning.scanner import Part, open_parts, part_modules, read_host
+from fatbin.scanning.targets import open_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fatbin.format.view import View
     from fatbin.inventory import Entry, Module
     from fatbin.limits import Limits
+    from fatbin.scanning.parts import Part
 
 
 class OpenEntry:
@@ -114,22 +116,36 @@ class OpenContainer:
 
 
 class OpenLibrary:
-    """One library of an open file: the file itself, or a member of an archive.
+    """One library of an open target: the file itself, or a file in it.
+
+    In a package, image, folder or environment its bytes can be read until the next library is asked
+    for.
 
     Attributes:
-        location: path, with ``::member`` for members of archives.
+        location: path, with ``::member`` for members of archives, packages and images.
         format: as in :class:`fatbin.Library`.
         size: in bytes.
         containers: by offset.
+        distribution: the package it belongs to; empty when not known.
+        distribution_version: of that package.
     """
 
-    __slots__ = ("containers", "format", "location", "size")
+    __slots__ = (
+        "containers",
+        "distribution",
+        "distribution_version",
+        "format",
+        "location",
+        "size",
+    )
 
     def __init__(self, part: Part, containers: tuple[OpenContainer, ...]) -> None:
         """Tie containers to the library they were found in."""
         self.location = part.view.name
         self.format = part.format
         self.size = part.view.size
+        self.distribution = part.holder.distribution
+        self.distribution_version = part.holder.distribution_version
         self.containers = containers
 
     def __repr__(self) -> str:
@@ -138,7 +154,7 @@ class OpenLibrary:
 
 
 class OpenFile:
-    """A mapped file; use it in a ``with`` statement and take nothing of it out of there.
+    """An open target; use it in a ``with`` statement and take nothing of it out of there.
 
     Attributes:
         issues: what could not be read so far; it grows while :meth:`containers` runs.
@@ -146,24 +162,28 @@ class OpenFile:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        target: str | os.PathLike[str],
         limits: Limits = DEFAULT_LIMITS,
         report: Report | None = None,
+        platform: str = "",
     ) -> None:
-        """Open the file; see :func:`fatbin.open`. ``report`` gets the errors instead of issues."""
+        """Open it; see :func:`fatbin.open`. ``report`` gets the errors instead of issues."""
         self.issues: list[Issue] = []
         self._forward = report
         self._limits = limits
         self._stack = ExitStack()
-        self._parts: Iterator[Part] = self._stack.enter_context(
-            open_parts(path, limits=limits, report=self.report)
+        self._parts: Iterator[Part] = iter(
+            self._stack.enter_context(
+                open_parts(target, limits=limits, report=self.report, platform=platform)
+            )
         )
 
     def libraries(self) -> Iterator[OpenLibrary]:
-        """Yield the libraries of the file; can be run through once.
+        """Yield the libraries of the target; can be run through once.
 
-        Headers are read, images are not. A library whose first header cannot be read is left out
-        and told in :attr:`issues`.
+        Headers are read, images are not. Of a target with many files those without device code are
+        left out. A library whose first header cannot be read is left out and told in
+        :attr:`issues`.
         """
         for part in self._parts:
             try:
@@ -175,21 +195,23 @@ class OpenFile:
                 exc.location = exc.location or part.view.name
                 self.report(exc)
                 continue
+            if not modules and part.holder.member:
+                continue
             yield OpenLibrary(
                 part, tuple(OpenContainer(m, part.view, self._limits) for m in modules)
             )
 
     def containers(self) -> Iterator[OpenContainer]:
-        """Yield the containers of all libraries of the file; can be run through once."""
+        """Yield the containers of all libraries of the target; can be run through once."""
         for library in self.libraries():
             yield from library.containers
 
     def close(self) -> None:
-        """Unmap the file."""
+        """Let go of the target."""
         self._stack.close()
 
     def __enter__(self) -> OpenFile:  # noqa: PYI034 - Self needs Python 3.11
-        """Return the file itself."""
+        """Return itself."""
         return self
 
     def __exit__(
@@ -198,7 +220,7 @@ class OpenFile:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Unmap the file."""
+        """Let go of the target."""
         self.close()
 
     def report(self, error: FatbinError) -> None:
@@ -210,16 +232,21 @@ class OpenFile:
 
 
 def open(  # noqa: A001 - fatbin.open reads like gzip.open
-    path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS
+    target: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS, platform: str = ""
 ) -> OpenFile:
-    """Open a file to read the bytes of its device code.
+    """Open a file, package, image, directory or environment to read its device code.
+
+    Of what holds many files one is open at a time: the images of a library can be read until the
+    next library is asked for. Compressed members are inflated when their turn comes, large ones to
+    a temporary file without a name.
 
     Args:
-        path: of the file; its format is told by content, as in :func:`fatbin.scan`.
-        limits: bounds on what the file may make this library do.
+        target: as :func:`fatbin.scan` takes it.
+        limits: bounds on what the target may make this library do.
+        platform: of an image that is there for several, such as ``linux/arm64``.
 
     Raises:
-        SourceError: the file cannot be read.
-        UnknownFormatError: the file is none of the known formats.
+        SourceError: the target cannot be read.
+        UnknownFormatError: a file of none of the known formats, a directory without any such file.
     """
-    return OpenFile(path, limits)
+    return OpenFile(target, limits, platform=platform)

@@ -72,10 +72,12 @@ class Found(Record):
     Attributes:
         view: its bytes; they end with the next step of the walk.
         distribution: of the innermost package that tells.
+        packed: bytes that it takes in the package that holds it; -1 where nothing tells.
     """
 
     view: View
     distribution: Distribution
+    packed: int
 
 
 class Walk:
@@ -117,10 +119,18 @@ def package_kind(head: bytes, name: str = "") -> str:
     return ""
 
 
-def walk_package(view: View, kind: str, walk: Walk) -> Iterator[Found]:
+def walk_package(
+    view: View, kind: str, walk: Walk, outer: Distribution = NO_DISTRIBUTION
+) -> Iterator[Found]:
     """Yield what can hold device code in a package, and in the packages within it.
 
     What ends the walk is reported too.
+
+    Args:
+        view: of the package.
+        kind: as :func:`package_kind` tells it.
+        walk: limits, and who is told.
+        outer: what the package belongs to, where it does not tell itself.
 
     Raises:
         UnknownFormatError: a compressed file that holds no tar archive.
@@ -128,9 +138,9 @@ def walk_package(view: View, kind: str, walk: Walk) -> Iterator[Found]:
     """
     try:
         if kind == "zip":
-            yield from _zip(view, walk, 1, NO_DISTRIBUTION)
+            yield from _zip(view, walk, 1, outer)
         else:
-            yield from _tar(ViewStream(view), kind, view.name, walk, 1, NO_DISTRIBUTION)
+            yield from _tar(ViewStream(view), kind, view.name, walk, 1, outer)
     except (UnknownFormatError, MissingDependencyError):
         raise
     except FatbinError as exc:
@@ -214,7 +224,7 @@ def _in_place(
     if member is not None and walk.verify:
         check_stored(view, member)
     if not kind:
-        yield Found(view, distribution)
+        yield Found(view, distribution, view.size)
         return
     _check_depth(depth, view.name, walk)
     if kind == "zip":
@@ -242,7 +252,7 @@ def _streamed(
         if kind:
             yield from _zip(view, walk, depth + 1, distribution)
         else:
-            yield Found(view, distribution)
+            yield Found(view, distribution, stored)
 
 
 def _check_depth(depth: int, name: str, walk: Walk) -> None:

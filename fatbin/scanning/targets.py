@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing, contextmanager
 
+from fatbin.errors import FatbinError, SourceError, UnknownFormatError
 from fatbin.limits import DEFAULT_LIMITS
+from fatbin.scanning.parts import any_parts, holder_of, kind_and_format
 from fatbin.scanning.scanner import Options, scan_file
-from fatbin.scanning.source import STANDARD_INPUT, is_image_folder
+from fatbin.scanning.source import STANDARD_INPUT, is_image_folder, open_input, open_view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from fatbin.errors import Report
+    from fatbin.format.view import View
     from fatbin.inventory import Inventory
     from fatbin.limits import Limits
+    from fatbin.scanning.many import Plan
+    from fatbin.scanning.parts import Part
 
 ENVIRONMENT = "env:"
 
@@ -73,3 +82,97 @@ def is_file(target: str) -> bool:
     if target == STANDARD_INPUT or is_image_folder(target):
         return True
     return not target.startswith(ENVIRONMENT) and not os.path.isdir(target)
+
+
+class Parts:
+    """The libraries of an open target; can be run through once.
+
+    Attributes:
+        size: bytes of the file that the target is; 0 of folders and environments.
+        single: whether it is a library, an object or a static archive by itself, and neither a
+            package nor a folder, image or environment.
+    """
+
+    def __init__(self, parts: Iterator[Part], size: int = 0, *, single: bool = False) -> None:
+        """Keep what yields the libraries."""
+        self._parts = parts
+        self.size = size
+        self.single = single
+
+    def __iter__(self) -> Iterator[Part]:
+        """Return the one iterator there is."""
+        return self._parts
+
+
+@contextmanager
+def open_parts(
+    target: str | os.PathLike[str],
+    *,
+    report: Report,
+    limits: Limits = DEFAULT_LIMITS,
+    platform: str = "",
+) -> Iterator[Parts]:
+    """Open any target and give its libraries as views.
+
+    The view of a library in a package, image, folder or environment ends with the next library,
+    that of another one with the ``with`` block. What is compressed is inflated one file at a time,
+    large ones to a temporary file without a name. Layers of images are read twice: names first,
+    since upper layers replace and remove files.
+
+    Args:
+        target: as for :func:`scan`.
+        report: gets what cannot be read and does not stop the rest.
+        limits: bounds on what the target may make this library do.
+        platform: of an image that is there for several.
+
+    Raises:
+        SourceError: the target cannot be read.
+        UnknownFormatError: a file of none of the known formats.
+    """
+    path = os.fspath(target)
+    options = Options(limits, platform=platform)
+    if path == STANDARD_INPUT:
+        with open_input(path, limits) as view, _view_parts(view, options, report) as parts:
+            yield parts
+    elif is_image_folder(path):
+        from fatbin.scanning.images.target import folder_parts  # noqa: PLC0415 - only images
+
+        with closing(folder_parts(path, options, report)) as found:
+            yield Parts(found)
+    elif is_file(path):
+        with open_view(path) as view, _view_parts(view, options, report) as parts:
+            yield parts
+    else:
+        from fatbin.scanning.many import plan  # noqa: PLC0415 - a file needs less
+
+        planned = plan(path, options)
+        for issue in planned.issues:
+            report(SourceError(issue.message, location=issue.location))
+        with closing(_planned_parts(planned, options, report)) as found:
+            yield Parts(found)
+
+
+@contextmanager
+def _view_parts(view: View, options: Options, report: Report) -> Iterator[Parts]:
+    kind, _ = kind_and_format(view)
+    with closing(any_parts(view, holder_of(view), options, report)) as parts:
+        yield Parts(parts, view.size, single=not kind)
+
+
+def _planned_parts(planned: Plan, options: Options, report: Report) -> Generator[Part, None, None]:
+    """Yield the libraries of a list of files; one that cannot be read does not stop the rest."""
+    for file in planned.files:
+        owner = planned.distributions.get(file.path)
+        try:
+            with open_view(file.path) as view:
+                holder = holder_of(view, member=True)
+                if owner is not None:
+                    holder = holder._replace(
+                        distribution=owner.name, distribution_version=owner.version
+                    )
+                yield from any_parts(view, holder, options, report)
+        except UnknownFormatError:
+            continue  # absent is not broken
+        except FatbinError as exc:
+            exc.location = exc.location or file.path
+            report(exc)

@@ -1,7 +1,7 @@
-"""What changed between two builds of a library, in terms of what GPUs can run.
+"""What changed between two targets, in terms of what GPUs can run.
 
 Names of files, order, offsets, compression and debug text are no difference. Sizes and linkage are
-told, but only architectures, PTX versions and kernels make two files differ.
+told, but only architectures, PTX versions and kernels make two libraries differ.
 """
 
 from __future__ import annotations
@@ -10,187 +10,34 @@ import os
 
 from fatbin._record import Record
 from fatbin.inventory import Library
-from fatbin.kinds import EntryKind, Place
+from fatbin.kinds import EntryKind
+from fatbin.kinds import Place as Where
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scanning.targets import scan
+from fatbin.survey.differences import (
+    FACTS,
+    Code,
+    Diff,
+    FactChange,
+    Held,
+    KernelChange,
+    LibraryDiff,
+    Sizes,
+    Summary,
+    VersionChange,
+)
+from fatbin.survey.inside import paths_in
+from fatbin.survey.matching import Place, match
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from fatbin.arch import Architecture
-    from fatbin.inventory import Inventory, Issue
+    from fatbin.inventory import Issue
     from fatbin.limits import Limits
     from fatbin.survey.names import Names
 
-FACTS = ("soname", "version", "cuda_runtime", "needed", "machine", "format")
-"""What is compared of linkage and host, in this order."""
-
-
-class Held(Record):
-    """Device code of a kind for an architecture at a place.
-
-    Attributes:
-        place: where it is.
-        kind: as in the inventory; never ``group``, which is a way to store images.
-        arch: what it was compiled for; None where nothing says so.
-    """
-
-    place: Place
-    kind: str
-    arch: Architecture | None
-
-
-class VersionChange(Record):
-    """PTX that both sides have, of other ISA versions.
-
-    Attributes:
-        held: place, kind and architecture.
-        before: ISA versions on the first side, the lowest first.
-        after: on the second.
-    """
-
-    held: Held
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-
-
-class FactChange(Record):
-    """Another value of one of :data:`FACTS`; lists are joined with blanks."""
-
-    fact: str
-    before: str
-    after: str
-
-
-class KernelChange(Record):
-    """A kernel that one side has and the other has not.
-
-    Attributes:
-        name: mangled as in the file.
-        archs: for which the other side does not have it, in order.
-        known: whether the other side has it for other architectures.
-    """
-
-    name: str
-    archs: tuple[str, ...]
-    known: bool
-
-
-class Sizes(Record):
-    """Of one library.
-
-    Attributes:
-        file: bytes of the file or member.
-        stored: bytes of device code in it.
-        inflated: bytes of device code when inflated, as headers declare.
-        images: how many; those in groups count, groups do not.
-    """
-
-    file: int
-    stored: int
-    inflated: int
-    images: int
-
-
-class LibraryDiff(Record):
-    """One library on both sides; where one side has none, its name is empty and its sizes are 0.
-
-    Attributes:
-        before: soname, member name or file name on the first side.
-        after: on the second.
-        sizes_before: on the first side.
-        sizes_after: on the second.
-        gained: what only the second side has.
-        lost: what only the first has.
-        versions: PTX of other versions.
-        facts: what else changed: linkage, machine, format.
-        kernels_gained: kernels that only the second side has; empty when not asked for.
-        kernels_lost: that only the first has.
-    """
-
-    before: str
-    after: str
-    sizes_before: Sizes
-    sizes_after: Sizes
-    gained: tuple[Held, ...] = ()
-    lost: tuple[Held, ...] = ()
-    versions: tuple[VersionChange, ...] = ()
-    facts: tuple[FactChange, ...] = ()
-    kernels_gained: tuple[KernelChange, ...] = ()
-    kernels_lost: tuple[KernelChange, ...] = ()
-
-    @property
-    def differs(self) -> bool:
-        """Whether architectures, PTX versions or kernels changed."""
-        return bool(
-            self.gained or self.lost or self.versions or self.kernels_gained or self.kernels_lost
-        )
-
-    @property
-    def unchanged(self) -> bool:
-        """Whether there is nothing to tell at all."""
-        return not self.differs and not self.facts and self.sizes_before == self.sizes_after
-
-    def mirrored(self) -> LibraryDiff:
-        """Return the same seen from the other side."""
-        return LibraryDiff(
-            before=self.after,
-            after=self.before,
-            sizes_before=self.sizes_after,
-            sizes_after=self.sizes_before,
-            gained=self.lost,
-            lost=self.gained,
-            versions=tuple(VersionChange(v.held, v.after, v.before) for v in self.versions),
-            facts=tuple(FactChange(f.fact, f.after, f.before) for f in self.facts),
-            kernels_gained=self.kernels_lost,
-            kernels_lost=self.kernels_gained,
-        )
-
-
-class Diff(Record):
-    """What changed from one file to another.
-
-    Attributes:
-        before: path of the first file.
-        after: path of the second.
-        kernels: whether kernels were compared.
-        libraries: those with anything to tell, by name.
-        unchanged: how many others there are.
-        issues: what could not be read on either side; it was not compared.
-    """
-
-    before: str
-    after: str
-    kernels: bool
-    libraries: tuple[LibraryDiff, ...] = ()
-    unchanged: int = 0
-    issues: tuple[Issue, ...] = ()
-
-    @property
-    def differs(self) -> bool:
-        """Whether architectures, PTX versions or kernels changed in any library."""
-        return any(library.differs for library in self.libraries)
-
-    def mirrored(self) -> Diff:
-        """Return the same seen from the other side, but for the order of the issues."""
-        return self._replace(
-            before=self.after,
-            after=self.before,
-            libraries=tuple(library.mirrored() for library in self.libraries),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data; all sizes are in bytes."""
-        return {
-            "before": self.before,
-            "after": self.after,
-            "differs": self.differs,
-            "kernels_compared": self.kernels,
-            "unchanged": self.unchanged,
-            "libraries": [_library_dict(library) for library in self.libraries],
-            "issues": [issue._asdict() for issue in self.issues],
-        }
+__all__ = ["Diff", "LibraryDiff", "compare"]
 
 
 def compare(
@@ -199,28 +46,43 @@ def compare(
     *,
     kernels: bool = False,
     limits: Limits = DEFAULT_LIMITS,
+    platform: str = "",
 ) -> Diff:
-    """Compare two files. Libraries are matched by soname or member name, single files as they are.
+    """Compare two targets: files, packages, images, folders or environments.
+
+    Libraries are matched by path inside the target, then by path or name without version numbers,
+    hashes and tags of Python versions. Two targets with one library each are compared as they are.
 
     Args:
-        before: path of the first file; its format is told by content, as in :func:`fatbin.scan`.
-        after: path of the second.
+        before: the first target, as for :func:`fatbin.scan`.
+        after: the second.
         kernels: also compare the names of kernels in SASS and PTX; inflates every image, one at a
             time.
-        limits: bounds on what a file may make this function do.
+        limits: bounds on what a target may make this function do.
+        platform: of images that are there for several.
 
     Raises:
-        SourceError: a file cannot be read.
-        UnknownFormatError: a file is none of the known formats.
+        SourceError: a target cannot be read.
+        UnknownFormatError: a target is none of the known formats.
         MissingDependencyError: without LIEF, or with ``kernels`` LZ4 or zstd without cramjam.
     """
-    first, second = (_side(os.fspath(path), limits, kernels=kernels) for path in (before, after))
-    diffs = [_compare_libraries(a, b) for a, b in _matched(first.libraries, second.libraries)]
+    first, second = (
+        _side(os.fspath(target), limits, platform, kernels=kernels) for target in (before, after)
+    )
+    pairs = match([known.place for known in first.libraries], [k.place for k in second.libraries])
+    diffs = [
+        _compare_libraries(
+            first.libraries[a] if a >= 0 else _NOTHING, second.libraries[b] if b >= 0 else _NOTHING
+        )
+        for a, b in pairs
+    ]
     diffs.sort(key=lambda d: sorted((d.before or d.after, d.after or d.before)))
     told = tuple(library for library in diffs if not library.unchanged)
     return Diff(
         before=os.fspath(before),
         after=os.fspath(after),
+        summary=_summary(first, second),
+        single=first.single and second.single,
         kernels=kernels,
         libraries=told,
         unchanged=len(diffs) - len(told),
@@ -229,9 +91,17 @@ def compare(
 
 
 class _Known(Record):
-    """A library and the names of its kernels."""
+    """A library and the names of its kernels.
+
+    Attributes:
+        name: that people are told.
+        place: by which it is matched.
+        library: what it holds.
+        names: of its kernels.
+    """
 
     name: str
+    place: Place
     library: Library
     names: Names
 
@@ -239,49 +109,51 @@ class _Known(Record):
 class _Side(Record):
     libraries: list[_Known]
     issues: tuple[Issue, ...]
+    single: bool
 
 
-_NOTHING = _Known("", Library(location="", format=""), {})
+_NOTHING = _Known("", Place("", ""), Library(location="", format=""), {})
 
 
-def _side(path: str, limits: Limits, *, kernels: bool) -> _Side:
-    inventory: Inventory = scan(path, limits=limits, kernels=False)
-    issues = inventory.all_issues
-    named: dict[str, list[Names]] = {}
+def _side(target: str, limits: Limits, platform: str, *, kernels: bool) -> _Side:
+    found: list[tuple[Library, Names]]
     if kernels:
-        from fatbin.survey.names import kernel_names  # noqa: PLC0415 - opens images
-
-        for location, names, found in kernel_names(path, limits):
-            named.setdefault(location, []).append(names)
-            issues += found
+        found, issues = _with_names(target, limits, platform)
+    else:
+        inventory = scan(target, limits=limits, kernels=False, platform=platform)
+        found, issues = [(library, {}) for library in inventory.libraries], inventory.all_issues
+    path = paths_in(target)
     libraries = []
-    for library in inventory.libraries:
-        # Members of one name have one location; both readers meet them in the same order.
-        waiting = named.get(library.location)
-        names = waiting.pop(0) if waiting and library.modules else {}
-        libraries.append(_Known(_name(library), library, names))
-    return _Side(libraries, issues)
+    for library, names in found:
+        inside = path(library.location)
+        name = library.linkage.soname if library.linkage is not None else ""
+        name = name or os.path.basename(library.location.rpartition("::")[2])
+        libraries.append(_Known(inside or name, Place(inside, name), library, names))
+    single = all(library.location == target for library, _ in found)
+    return _Side(libraries, issues, single)
 
 
-def _name(library: Library) -> str:
-    links = library.linkage
-    if links is not None and links.soname:
-        return links.soname
-    return os.path.basename(library.location.rpartition("::")[2])
+def _with_names(
+    target: str, limits: Limits, platform: str
+) -> tuple[list[tuple[Library, Names]], tuple[Issue, ...]]:
+    """Return libraries with the names of their kernels, read while each of them is open."""
+    from fatbin.scanning.scanner import Collector, Options, library_of  # noqa: PLC0415
+    from fatbin.scanning.targets import open_parts  # noqa: PLC0415
+    from fatbin.survey.names import kernel_names  # noqa: PLC0415 - opens images
 
-
-def _matched(first: list[_Known], second: list[_Known]) -> list[tuple[_Known, _Known]]:
-    if len(first) == len(second) == 1:
-        return [(first[0], second[0])]
-    waiting: dict[str, list[_Known]] = {}
-    for known in second:
-        waiting.setdefault(known.name, []).append(known)
-    matched = []
-    for known in first:
-        others = waiting.get(known.name)
-        matched.append((known, others.pop(0) if others else _NOTHING))
-    left = {id(known) for others in waiting.values() for known in others}
-    return matched + [(_NOTHING, known) for known in second if id(known) in left]
+    outer = Collector(target, limits)
+    options = Options(limits, kernels=False, platform=platform)
+    found: list[tuple[Library, Names]] = []
+    issues: list[Issue] = []
+    with open_parts(target, report=outer, limits=limits, platform=platform) as parts:
+        for part in parts:
+            library = library_of(part, options)
+            if library is not None:
+                names, told = kernel_names(part, library.modules, limits)
+                found.append((library, names))
+                issues += dict.fromkeys((*library.issues, *told))
+    found.sort(key=lambda pair: pair[0].location)
+    return found, (*outer.issues, *issues)
 
 
 def _compare_libraries(first: _Known, second: _Known) -> LibraryDiff:
@@ -308,6 +180,37 @@ def _compare_libraries(first: _Known, second: _Known) -> LibraryDiff:
     )
 
 
+def _summary(first: _Side, second: _Side) -> Summary:
+    before, after = _all_code(first), _all_code(second)
+    return Summary(
+        libraries_before=len(first.libraries),
+        libraries_after=len(second.libraries),
+        sizes_before=_sum(first),
+        sizes_after=_sum(second),
+        gained=tuple(sorted(after.keys() - before.keys(), key=_code_order)),
+        lost=tuple(sorted(before.keys() - after.keys(), key=_code_order)),
+        versions_before=_sorted_versions(set().union(*before.values())),
+        versions_after=_sorted_versions(set().union(*after.values())),
+    )
+
+
+def _sum(side: _Side) -> Sizes:
+    rows = [_sizes(known.library) for known in side.libraries]
+    return Sizes(*(sum(values) for values in zip(Sizes(0, 0, 0, 0), *rows, strict=True)))
+
+
+def _all_code(side: _Side) -> dict[Code, set[str]]:
+    """Return what a side holds, with the ISA versions of PTX."""
+    found: dict[Code, set[str]] = {}
+    for known in side.libraries:
+        versions = _versions(known.library)
+        linked = any(held.place is not Where.RELOCATABLE for held in versions)
+        for held, isa in versions.items():
+            if not linked or held.place is not Where.RELOCATABLE:
+                found.setdefault(Code(held.kind, held.arch), set()).update(isa)
+    return found
+
+
 def _versions(library: Library) -> dict[Held, set[str]]:
     """Return what a library holds, with the ISA versions of PTX."""
     found: dict[Held, set[str]] = {}
@@ -329,10 +232,11 @@ def _sorted_versions(versions: set[str]) -> tuple[str, ...]:
 
 def _facts(library: Library) -> tuple[str, ...]:
     links = library.linkage
+    package = f"{library.distribution} {library.distribution_version}".strip()
     linked = ("", "", "", "")
     if links is not None:
         linked = (links.soname, links.version, links.cuda_runtime, " ".join(links.needed))
-    return (*linked, library.machine, library.format)
+    return (package, *linked, library.machine, library.format)
 
 
 def _sizes(library: Library) -> Sizes:
@@ -357,7 +261,7 @@ def _only(names: Names, others: Names) -> tuple[KernelChange, ...]:
     return tuple(found)
 
 
-_PLACE_ORDER = {place: index for index, place in enumerate(Place)}
+_PLACE_ORDER = {place: index for index, place in enumerate(Where)}
 
 
 def _order(held: Held) -> tuple[Any, ...]:
@@ -365,29 +269,5 @@ def _order(held: Held) -> tuple[Any, ...]:
     return (_PLACE_ORDER[held.place], held.kind != "sass", held.kind, arch is not None, arch)
 
 
-def _library_dict(library: LibraryDiff) -> dict[str, Any]:
-    return {
-        "before": library.before,
-        "after": library.after,
-        "differs": library.differs,
-        "sizes_before": library.sizes_before._asdict(),
-        "sizes_after": library.sizes_after._asdict(),
-        "gained": [_held_dict(held) for held in library.gained],
-        "lost": [_held_dict(held) for held in library.lost],
-        "versions": [
-            {**_held_dict(v.held), "before": list(v.before), "after": list(v.after)}
-            for v in library.versions
-        ],
-        "facts": [fact._asdict() for fact in library.facts],
-        "kernels_gained": [_kernel_dict(kernel) for kernel in library.kernels_gained],
-        "kernels_lost": [_kernel_dict(kernel) for kernel in library.kernels_lost],
-    }
-
-
-def _held_dict(held: Held) -> dict[str, Any]:
-    arch = str(held.arch) if held.arch is not None else None
-    return {"place": held.place.value, "kind": held.kind, "arch": arch}
-
-
-def _kernel_dict(kernel: KernelChange) -> dict[str, Any]:
-    return {**kernel._asdict(), "archs": list(kernel.archs)}
+def _code_order(code: Code) -> tuple[Any, ...]:
+    return (code.kind != "sass", code.kind, code.arch is not None, code.arch)

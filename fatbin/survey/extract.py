@@ -1,4 +1,4 @@
-"""Images taken out of a file, one in memory at a time."""
+"""Images taken out of a target, one in memory at a time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from fatbin.format.images import Cubin, Ptx
 from fatbin.format.view import View
 from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
 from fatbin.limits import DEFAULT_LIMITS
+from fatbin.scanning.parts import part_modules, read_host
 from fatbin.scanning.payloads import Payloads
-from fatbin.scanning.scanner import Collector, open_parts, part_modules, read_host
-from fatbin.survey.file_names import Names, image_stem
+from fatbin.scanning.scanner import Collector
+from fatbin.scanning.targets import open_parts
+from fatbin.survey.file_names import Names, image_stem, path_stem
 from fatbin.survey.folder import TakenError
+from fatbin.survey.inside import paths_in
 from fatbin.survey.selection import Selection
 
 TYPE_CHECKING = False
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from fatbin.arch import Architecture
     from fatbin.inventory import Entry, Issue, Module
     from fatbin.limits import Limits
-    from fatbin.scanning.scanner import Part
+    from fatbin.scanning.parts import Part
     from fatbin.survey.folder import Folder
 
     Payload = bytes | bytearray
@@ -93,7 +96,7 @@ class _Item(Record):
 
 
 class Extraction:
-    """One run over one or more files into one folder.
+    """One run over one or more targets into one folder.
 
     Attributes:
         selected: how many images (or containers) were meant, written or not.
@@ -107,29 +110,38 @@ class Extraction:
         form: Form = INFLATED,
         *,
         limits: Limits = DEFAULT_LIMITS,
+        platform: str = "",
     ) -> None:
-        """Extract what is selected into a folder."""
+        """Extract what is selected into a folder; ``platform`` chooses among those of an image."""
         self.selected = 0
         self.issues: list[Issue] = []
         self._folder = folder
         self._selection = selection
         self._form = form
         self._limits = limits
+        self._platform = platform
         self._names = Names()
+        self._stem = ""
 
-    def run(self, path: str) -> Iterator[Extracted]:
+    def run(self, target: str) -> Iterator[Extracted]:
         """Yield each file as it is written; what cannot be is an issue and does not stop the rest.
 
+        Args:
+            target: a file, package, image, folder or environment, as for :func:`fatbin.scan`.
+
         Raises:
-            SourceError: the file cannot be read, or the folder cannot be written to.
-            UnknownFormatError: the file is none of the known formats.
+            SourceError: the target cannot be read, or the folder cannot be written to.
+            UnknownFormatError: the target is none of the known formats.
         """
         with (
-            self._collecting(path) as outer,
-            open_parts(path, limits=self._limits, report=outer) as parts,
+            self._collecting(target) as outer,
+            open_parts(target, limits=self._limits, report=outer, platform=self._platform) as parts,
         ):
+            path = str if parts.single else paths_in(target)
             for part in parts:
-                with self._collecting(part.view.name) as report:
+                location = part.view.name
+                self._stem = location if parts.single else path_stem(path(location))
+                with self._collecting(location) as report:
                     yield from self._library(part, report)
 
     @contextmanager
@@ -215,7 +227,7 @@ class Extraction:
     def _image(self, view: View, item: _Item, reader: _Reader, report: Collector) -> Extracted:
         entry = item.entry
         arch = str(entry.arch) if entry.arch else ""
-        stem = image_stem(view.name, (item.module, item.number), (entry.identifier, arch))
+        stem = image_stem(self._stem, (item.module, item.number), (entry.identifier, arch))
         extension = _EXTENSIONS.get(entry.kind, f".{entry.kind}.bin")
         if self._form.raw:
             extension += _stored_as(entry)
@@ -237,7 +249,7 @@ class Extraction:
         return self._put(name, [data], facts)
 
     def _container(self, view: View, number: int, module: Module) -> Extracted:
-        name = self._names.give(image_stem(view.name, (number,), ()), ".fatbin")
+        name = self._names.give(image_stem(self._stem, (number,), ()), ".fatbin")
         start = view.origin + module.offset
         stop = start + module.size
         chunks = (view.buffer[at : min(at + _CHUNK, stop)] for at in range(start, stop, _CHUNK))

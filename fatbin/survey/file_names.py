@@ -48,8 +48,9 @@ def image_stem(library: str, numbers: tuple[int, ...], words: tuple[str, ...]) -
     """
     path, _, member = library.partition("::")
     base = "-".join(word for word in (_base_name(path), _base_name(member)) if word)
-    parts = [_safe(base, _LIBRARY_LENGTH) or "_", *map(str, numbers)]
-    parts += [word for word in (_safe(_base_name(word), _WORD_LENGTH) for word in words) if word]
+    # Of a long path the end tells most.
+    parts = [_safe(base)[-_LIBRARY_LENGTH:].strip(".-") or "_", *map(str, numbers)]
+    parts += [word for word in (_word(_base_name(word)) for word in words) if word]
     stem = ".".join(parts)
     return f"_{stem}" if re.match(_RESERVED, stem) else stem
 
@@ -59,7 +60,21 @@ def _base_name(path: str) -> str:
     return os.path.basename(path.replace("\\", "/").rstrip("/"))
 
 
-def _safe(text: str, length: int) -> str:
+def path_stem(path: str) -> str:
+    """Return a path inside a package, image or folder as one word, for :func:`image_stem`.
+
+    >>> path_stem("pkg/lib/../x.a::b.o")
+    'pkg-lib-x.a-b.o'
+    """
+    parts = re.split(r"::|[/\\]", path)
+    return "-".join(part for part in parts if part not in ("", ".", ".."))
+
+
+def _word(text: str) -> str:
     """Return a part of a name: harmless characters, no dots or dashes at the ends."""
     text = text.replace("?", "-unknown")  # sm_100?
-    return re.sub(_UNSAFE, "_", text)[:length].strip(".-")
+    return _safe(text)[:_WORD_LENGTH].strip(".-")
+
+
+def _safe(text: str) -> str:
+    return re.sub(_UNSAFE, "_", text)

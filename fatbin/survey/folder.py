@@ -29,6 +29,10 @@ class TakenError(SourceError):
         super().__init__("exists already and was not overwritten", location=path)
 
 
+class UnwritableError(SourceError):
+    """A folder or file that cannot be written."""
+
+
 class Folder:
     """Takes files by name.
 
@@ -64,7 +68,7 @@ class Folder:
 
         Raises:
             TakenError: the name is taken, and the folder was not told to replace.
-            SourceError: the file cannot be written.
+            UnwritableError: the file cannot be written.
         """
         path = self.path_of(name)
         try:
@@ -82,7 +86,8 @@ class Folder:
         except SourceError:
             raise
         except OSError as exc:
-            raise SourceError(f"cannot be written: {exc.strerror or exc}", location=path) from exc
+            reason = f"cannot be written: {exc.strerror or exc}"
+            raise UnwritableError(reason, location=path) from exc
 
     def _name(self, temporary: str, path: str) -> None:
         if self._force:

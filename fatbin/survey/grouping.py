@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from fatbin.survey.sizes import LibrarySize, Slice
 
-GROUPINGS = ("arch", "kind", "place", "library")
+GROUPINGS = ("arch", "kind", "place", "library", "distribution")
 
 
 class Row(Record):

@@ -9,7 +9,9 @@ from fatbin._record import Record
 from fatbin.errors import FatbinError, FormatError, LimitExceededError
 from fatbin.format.images import Cubin
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scanning.scanner import Collector, open_parts, part_modules, read_host
+from fatbin.scanning.parts import part_modules, read_host
+from fatbin.scanning.scanner import Collector
+from fatbin.scanning.targets import open_parts
 from fatbin.survey.payloads import each_payload
 
 TYPE_CHECKING = False
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from fatbin.errors import Report
     from fatbin.inventory import Entry, Issue
     from fatbin.limits import Limits
-    from fatbin.scanning.scanner import Part
+    from fatbin.scanning.parts import Part
 
 _SASS = frozenset(("sass",))
 _DIGEST_BYTES = 16
@@ -51,7 +53,7 @@ class LibraryKernels(Record):
     """The machine code of one library.
 
     Attributes:
-        location: path, with ``::member`` for members of archives.
+        location: path, with ``::member`` for members of archives, packages and images.
         images: how many images were opened.
         kernels: the largest first.
         functions: device functions with code of their own, counted in every image.
@@ -93,33 +95,40 @@ class LibraryKernels(Record):
 
 
 def kernel_sizes(
-    path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS
+    target: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS, *, platform: str = ""
 ) -> tuple[LibraryKernels, ...]:
     """Add up the machine code of every kernel, library by library.
 
-    Every SASS image is inflated, one at a time. PTX and LTO-IR have no machine code.
+    Every SASS image is inflated, one at a time. PTX and LTO-IR have no machine code. What cannot be
+    opened as a library at all is for :func:`fatbin.survey.sizes.account` to tell.
 
     Args:
-        path: of the file; its format is told by content, as in :func:`fatbin.scan`.
-        limits: bounds on what the file may make this function do.
+        target: a file, package, image, folder or environment, as for :func:`fatbin.scan`.
+        limits: bounds on what the target may make this function do.
+        platform: of an image that is there for several.
 
     Returns:
-        The file, or each member of an archive that holds SASS or damage.
+        The file, or each library in the target that holds SASS or damage.
 
     Raises:
-        SourceError: the file cannot be read.
-        UnknownFormatError: the file is none of the known formats.
+        SourceError: the target cannot be read.
+        UnknownFormatError: the target is none of the known formats.
         MissingDependencyError: a PE file without LIEF, LZ4 or zstd without cramjam.
     """
-    location = os.fspath(path)
-    collector = Collector(location, limits)
+    collector = Collector(os.fspath(target), limits)
     found = []
-    with open_parts(location, report=collector, limits=limits) as parts:
+    with open_parts(target, report=collector, limits=limits, platform=platform) as parts:
         for part in parts:
-            library = _library(part, limits)
-            if part.view.name == location or library.images or library.issues:
+            library = library_kernels(part, limits)
+            if library is not None:
                 found.append(library)
     return tuple(found)
+
+
+def library_kernels(part: Part, limits: Limits = DEFAULT_LIMITS) -> LibraryKernels | None:
+    """Add up the machine code of one open library; None for one of many without SASS or damage."""
+    library = _library(part, limits)
+    return library if part.alone or library.images or library.issues else None
 
 
 class _Sum:

@@ -1,4 +1,4 @@
-"""The kernels of a file, one image in memory at a time."""
+"""The kernels of a target, one image in memory at a time."""
 
 from __future__ import annotations
 
@@ -43,30 +43,32 @@ class KernelRow(Record):
 
 
 def kernels(
-    path: str | os.PathLike[str],
+    target: str | os.PathLike[str],
     *,
     wanted: Callable[[Entry], bool] | None = None,
     functions: bool = False,
     relocatable: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     report: Report | None = None,
+    platform: str = "",
 ) -> Iterator[KernelRow]:
-    """Yield the kernels of each image of a file, in the order of the file.
+    """Yield the kernels of each image of a target, in the order of its files.
 
     Args:
-        path: of the file.
+        target: a file, package, image, folder or environment, as for :func:`fatbin.scan`.
         wanted: tells by an entry whether its image is opened; without it every cubin is.
         functions: also device functions.
         relocatable: also images that must be linked first, where a library has finished ones too.
         limits: bounds on what the file may make this function do.
         report: gets an error for each image that cannot be read; without it the first is raised.
+        platform: of a container image that is there for several.
 
     Raises:
-        SourceError: the file cannot be read.
-        UnknownFormatError: the file is none of the known formats.
+        SourceError: the target cannot be read.
+        UnknownFormatError: the target is none of the known formats.
         FatbinError: damage, when no ``report`` is given.
     """
-    with OpenFile(path, limits, report or raise_error) as file:
+    with OpenFile(target, limits, report or raise_error, platform) as file:
         for library in file.libraries():
             for entry in _images(library, wanted or _is_sass, relocatable=relocatable):
                 yield from _rows(library.location, entry, functions=functions, report=report)

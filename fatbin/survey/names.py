@@ -1,23 +1,23 @@
-"""The names of the kernels that a file holds, and for which architectures."""
+"""The names of the kernels that a library holds, and for which architectures."""
 
 from __future__ import annotations
 
-from fatbin.errors import FormatError, LimitExceededError
 from fatbin.format.images import Ptx
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scanning.scanner import Collector, open_parts, part_modules, read_host
+from fatbin.scanning.scanner import Collector
 from fatbin.survey.kernel_sizes import open_cubin
 from fatbin.survey.payloads import each_payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from fatbin.arch import Architecture
     from fatbin.errors import Report
     from fatbin.format.view import View
     from fatbin.inventory import Entry, Issue, Module
     from fatbin.limits import Limits
+    from fatbin.scanning.parts import Part
 
     Names = dict[str, set[Architecture | None]]
 
@@ -25,32 +25,17 @@ _KINDS = frozenset(("sass", "ptx", "relocatable-ptx"))
 
 
 def kernel_names(
-    path: str, limits: Limits = DEFAULT_LIMITS
-) -> Iterator[tuple[str, Names, tuple[Issue, ...]]]:
-    """Yield ``(location, architectures by kernel name, issues)`` of each library with device code.
+    part: Part, modules: Iterable[Module], limits: Limits = DEFAULT_LIMITS
+) -> tuple[Names, tuple[Issue, ...]]:
+    """Return the architectures of an open library by kernel name, and what could not be read.
 
     Every SASS and PTX image is inflated, one at a time. LTO-IR does not tell its kernels.
-
-    Raises:
-        SourceError: the file cannot be read.
-        UnknownFormatError: the file is none of the known formats.
-        MissingDependencyError: a PE file without LIEF.
     """
-    with open_parts(path, report=Collector(path, limits), limits=limits, packages=True) as parts:
-        for part in parts:
-            collector = Collector(part.view.name, limits)
-            modules = []
-            try:
-                host = read_host(part, limits, collector)
-                modules = list(part_modules(part, host, limits, collector))
-            except (FormatError, LimitExceededError) as exc:
-                collector(exc)
-            if modules:
-                names = _names(part.view, modules, limits, collector)
-                yield part.view.name, names, collector.issues
+    collector = Collector(part.view.name, limits)
+    return _names(part.view, modules, limits, collector), collector.issues
 
 
-def _names(view: View, modules: list[Module], limits: Limits, report: Report) -> Names:
+def _names(view: View, modules: Iterable[Module], limits: Limits, report: Report) -> Names:
     names: Names = {}
 
     def add(entry: Entry, data: bytes | bytearray) -> None:

@@ -1,4 +1,4 @@
-"""Where the bytes of a file go: each of them counted exactly once.
+"""Where the bytes of libraries go: each of them counted exactly once.
 
 Only headers are read. Three kinds of claims share a library out, the earlier ones first: device
 code as the scanner finds it, the rest of the sections that hold nothing but device code, executable
@@ -10,183 +10,109 @@ from __future__ import annotations
 
 import os
 
-from fatbin._record import Record
 from fatbin.errors import FormatError, LimitExceededError
 from fatbin.format.container import HEADER_SIZE
 from fatbin.kinds import Place
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.scanning.host import PLACES
-from fatbin.scanning.scanner import Collector, open_parts, part_modules, read_host
+from fatbin.scanning.parts import part_modules, read_host
+from fatbin.scanning.scanner import Collector
+from fatbin.scanning.targets import open_parts
+from fatbin.survey.accounts import Account, LibrarySize, Slice
 from fatbin.survey.ranges import common, grant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from fatbin.arch import Architecture
     from fatbin.format.view import View
-    from fatbin.inventory import Issue, Module
+    from fatbin.inventory import Module
     from fatbin.limits import Limits
     from fatbin.scanning.host import Host
-    from fatbin.scanning.scanner import Part
+    from fatbin.scanning.parts import Holder, Part
     from fatbin.survey.ranges import Range
 
     Key = tuple[Place, str, Architecture | None, bool]
 
-
-class Slice(Record):
-    """Device code of one place, kind and architecture in one library.
-
-    Attributes:
-        place: where it was found.
-        kind: as in the inventory: ``sass``, ``ptx``, ``group``, ...
-        arch: what it was compiled for; None for groups and LTO-IR files.
-        in_group: True for images of groups, whose stored bytes are those of the slice ``group``.
-        entries: how many.
-        stored: bytes of their payloads in the file; 0 when ``in_group``.
-        inflated: bytes of their payloads when inflated, as their headers declare; for a slice
-            ``group`` those of its images together.
-    """
-
-    place: Place
-    kind: str
-    arch: Architecture | None
-    in_group: bool
-    entries: int
-    stored: int
-    inflated: int
+__all__ = ["Account", "LibrarySize", "Slice", "account"]
 
 
-class LibrarySize(Record):
-    """The bytes of one file or archive member; ``sum(parts.values()) == size``.
-
-    Attributes:
-        location: path, with ``::member`` for members of archives.
-        format: ``elf``, ``pe``, ``coff``, ``fatbin``, ``cubin``, ``ptx`` or ``ltoir``.
-        machine: of the host code; empty for bare device code.
-        size: bytes of the file or member.
-        linked: True for a linked host file, False for objects and bare device code.
-        host_code: bytes of executable sections without device code in them.
-        host_data: bytes of everything else of the host: data, tables, headers, gaps.
-        device: payloads by place, kind and architecture.
-        headers: bytes of container headers and of entry headers with their tails.
-        padding: zero bytes behind compressed payloads; those behind plain payloads, up to 7 each,
-            cannot be told from the payload.
-        gaps: zero bytes between containers, in sections that hold nothing else.
-        unread: other bytes of such sections that could not be read as containers.
-        issues: what could not be read.
-    """
-
-    location: str
-    format: str
-    machine: str = ""
-    size: int = 0
-    linked: bool = False
-    host_code: int = 0
-    host_data: int = 0
-    device: tuple[Slice, ...] = ()
-    headers: int = 0
-    padding: int = 0
-    gaps: int = 0
-    unread: int = 0
-    issues: tuple[Issue, ...] = ()
-
-    @property
-    def leftovers(self) -> tuple[Slice, ...]:
-        """The input of a device link, in a linked library that also has loadable code.
-
-        The link is done, so a program whose GPU the loadable code serves does not need it; for
-        other GPUs the runtime can still link its PTX.
-        """
-        if self.linked and any(s.place is Place.LOADABLE for s in self.device):
-            return tuple(s for s in self.device if s.place is Place.RELOCATABLE)
-        return ()
-
-    @property
-    def overhead(self) -> int:
-        """Bytes of containers that are no payload: headers, padding, gaps, unread rests."""
-        return self.headers + self.padding + self.gaps + self.unread
-
-    @property
-    def parts(self) -> dict[str, int]:
-        """The bytes by part: ``host_code``, ``host_data``, ``device``, ``leftovers``, ``overhead``.
-
-        ``device`` is without ``leftovers``.
-        """
-        leftovers = sum(s.stored for s in self.leftovers)
-        return {
-            "host_code": self.host_code,
-            "host_data": self.host_data,
-            "device": sum(s.stored for s in self.device) - leftovers,
-            "leftovers": leftovers,
-            "overhead": self.overhead,
-        }
-
-
-class Account(Record):
-    """The bytes of one file: ``size == archive + sum(library.size for library in libraries)``.
-
-    Attributes:
-        target: the path as given.
-        size: bytes of the file; of a thin archive with the files that it names and that hold
-            device code.
-        libraries: the file itself, or each member with device code or damage.
-        archive: bytes of an archive that belong to no member above: headers, tables, members
-            without device code.
-        issues: what could not be read as a whole.
-    """
-
-    target: str
-    size: int
-    libraries: tuple[LibrarySize, ...] = ()
-    archive: int = 0
-    issues: tuple[Issue, ...] = ()
-
-    @property
-    def all_issues(self) -> tuple[Issue, ...]:
-        """The issues of the account and of its libraries."""
-        return self.issues + tuple(i for library in self.libraries for i in library.issues)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data; all sizes are in bytes."""
-        return {
-            "target": self.target,
-            "size": self.size,
-            "archive": self.archive,
-            "libraries": [_library_dict(library) for library in self.libraries],
-            "issues": [issue._asdict() for issue in self.issues],
-        }
-
-
-def account(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> Account:
-    """Say where the bytes of a file go, each counted exactly once. Nothing is inflated.
+def account(
+    target: str | os.PathLike[str],
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    platform: str = "",
+    each: Callable[[Part], None] | None = None,
+) -> Account:
+    """Say where the bytes of libraries go, each counted exactly once. No payload is inflated.
 
     Args:
-        path: of the file; its format is told by content, as in :func:`fatbin.scan`.
-        limits: bounds on what the file may make this function do.
+        target: a file, package, image, folder or environment, as for :func:`fatbin.scan`.
+        limits: bounds on what the target may make this function do.
+        platform: of an image that is there for several.
+        each: called with every library while it is open.
 
     Raises:
-        SourceError: the file cannot be read.
-        UnknownFormatError: the file is none of the known formats.
+        SourceError: the target cannot be read.
+        UnknownFormatError: the target is none of the known formats.
         MissingDependencyError: a PE file without LIEF.
     """
-    location = os.fspath(path)
+    location = os.fspath(target)
     collector = Collector(location, limits)
-    libraries = []
-    with open_parts(location, report=collector, limits=limits) as parts:
-        size = os.stat(location).st_size
-        inside = 0
+    totals = _Totals()
+    with open_parts(location, report=collector, limits=limits, platform=platform) as parts:
         for part in parts:
             library = _library(part, limits)
-            member = part.view.name != location
-            if member and not (library.device or library.issues):
-                continue
-            libraries.append(library)
-            if member and part.view.start == 0:  # no header before it: a file of its own
-                size += library.size
-            inside += library.size
-    return Account(location, size, tuple(libraries), size - inside, collector.issues)
+            if each is not None:
+                each(part)
+            if part.alone or library.headers or library.device or library.issues:
+                totals.add(part, library)
+        if parts.single and not totals.libraries:
+            totals.add_file(parts.size, parts.size)
+        package = 0 if parts.single else parts.size
+    return Account(
+        target=location,
+        size=totals.size,
+        libraries=tuple(totals.libraries),
+        archive=totals.size - sum(library.size for library in totals.libraries),
+        issues=collector.issues,
+        single=parts.single,
+        packed=totals.packed,
+        package=package,
+    )
+
+
+class _Totals:
+    """Adds up libraries, and once each the files that they lie in.
+
+    Attributes:
+        libraries: in order.
+        size: bytes of their files.
+        packed: bytes that these take as they lie, or -1.
+    """
+
+    def __init__(self) -> None:
+        self.libraries: list[LibrarySize] = []
+        self.size = 0
+        self.packed = 0
+        self._last: Holder | None = None
+
+    def add(self, part: Part, library: LibrarySize) -> None:
+        """Add a library, and its file unless it is that of the last one."""
+        holder, view = part.holder, part.view
+        self.libraries.append(library)
+        if holder is not self._last:
+            self._last = holder
+            self.add_file(holder.size, holder.packed)
+        if view.name != holder.location and view.start == 0:
+            self.add_file(view.size, view.size)  # of a thin archive: a file of its own
+
+    def add_file(self, size: int, packed: int) -> None:
+        """Add the bytes of a file."""
+        self.size += size
+        self.packed = self.packed + packed if min(self.packed, packed) >= 0 else -1
 
 
 def _library(part: Part, limits: Limits) -> LibrarySize:
@@ -232,6 +158,9 @@ def _library(part: Part, limits: Limits) -> LibrarySize:
         gaps=gaps,
         unread=unread,
         issues=collector.issues,
+        packed=part.packed,
+        distribution=part.holder.distribution,
+        distribution_version=part.holder.distribution_version,
     )
 
 
@@ -319,31 +248,3 @@ _PLACE_ORDER = {place: index for index, place in enumerate(Place)}
 def _order(key: Key) -> tuple[Any, ...]:
     place, kind, arch, in_group = key
     return (_PLACE_ORDER[place], kind != "sass", kind, in_group, arch is not None, arch)
-
-
-def _library_dict(library: LibrarySize) -> dict[str, Any]:
-    leftovers = set(library.leftovers)
-    return {
-        "location": library.location,
-        "format": library.format,
-        "machine": library.machine,
-        "size": library.size,
-        "parts": library.parts,
-        "overhead": {
-            name: getattr(library, name) for name in ("headers", "padding", "gaps", "unread")
-        },
-        "device": [
-            {
-                "place": s.place.value,
-                "kind": s.kind,
-                "arch": str(s.arch) if s.arch is not None else None,
-                "in_group": s.in_group,
-                "leftover": s in leftovers,
-                "entries": s.entries,
-                "stored": s.stored,
-                "inflated": s.inflated,
-            }
-            for s in library.device
-        ],
-        "issues": [issue._asdict() for issue in library.issues],
-    }

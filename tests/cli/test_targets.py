@@ -123,21 +123,6 @@ def test_a_plain_file_is_never_remembered(
     assert not (tmp_path / "cache").exists()
 
 
-@pytest.mark.parametrize("command", ["kernels", "size", "extract"])
-def test_the_others_say_what_to_do(
-    capsys: pytest.CaptureFixture[str],
-    command: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    code, _, err = run(capsys, command, DEMO)
-    assert code == exits.ERROR
-    wanted = f"fatbin: {DEMO}: expected a single file, found a package: unpack it for this"
-    assert err.splitlines()[0] == wanted
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_diff_of_two_wheels(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for folder, name in (("a", "lib_1arch.so"), ("b", "lib_3arch.so")):
         (tmp_path / folder).mkdir()

@@ -10,13 +10,18 @@ import pytest
 from hosts import Section, archive, elf, pe
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from images_made import docker_archive, file, tar
+from packing import tarred, wheel
 from strategies import containers
 from support import FIXTURES
 
 import fatbin
 from fatbin.format.build import EntrySpec, build
 from fatbin.survey.diff import compare
+from fatbin.survey.extract import Extraction, Form
+from fatbin.survey.folder import Folder
 from fatbin.survey.kernel_sizes import kernel_sizes
+from fatbin.survey.kernels import kernels
 from fatbin.survey.sizes import Account, account
 
 LIMITS = fatbin.Limits(image_bytes=1 << 20)
@@ -110,6 +115,39 @@ def test_damaged_containers(wanted: list[list[EntrySpec]], data: st.DataObject) 
 @given(data=st.data())
 def test_damaged_fixtures(path: Path, data: st.DataObject) -> None:
     of_bytes(_damaged(path.read_bytes(), data), survey)
+
+
+PACKAGES = [
+    wheel(("a.so", (FIXTURES / "lib_3arch.so").read_bytes()), ("b.a", (FIXTURES / "libmixed.a").read_bytes())),
+    tarred(("a.fatbin", (FIXTURES / "multi.fatbin").read_bytes()), mode="w:gz"),
+    docker_archive(tar(file("a.so", (FIXTURES / "lib_rdc.so").read_bytes()))),
+]  # fmt: skip
+
+
+def survey_package(path: Path) -> None:
+    """Run everything that opens what is in packages; what it says must hang together."""
+    found = account(path, LIMITS)
+    assert found.size == found.archive + sum(library.size for library in found.libraries)
+    assert found.archive >= 0
+    for library in found.libraries:
+        assert sum(library.parts.values()) == library.size
+    kernel_sizes(path, LIMITS)
+    diff = compare(path, path, kernels=True, limits=LIMITS)
+    assert diff.libraries == ()
+    assert diff.summary.gained == diff.summary.lost == ()
+    errors: list[fatbin.FatbinError] = []
+    rows = list(kernels(path, limits=LIMITS, report=errors.append))
+    extraction = Extraction(Folder("unused"), form=Form(write=False), limits=LIMITS)
+    files = list(extraction.run(str(path)))
+    assert {row.location for row in rows} <= {library.location for library in found.libraries}
+    assert {image.library for image in files} <= {library.location for library in found.libraries}
+    if not found.all_issues:
+        assert not [error for error in errors if "::" not in error.location]
+
+
+@given(st.sampled_from(PACKAGES), st.data())
+def test_damaged_packages(whole: bytes, data: st.DataObject) -> None:
+    of_bytes(_damaged(whole, data), survey_package)
 
 
 def _damaged(whole: bytes, data: st.DataObject) -> bytes:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+import warnings
 from pathlib import Path
 
 from hosts import archive
 from hypothesis import example, given
 from hypothesis import strategies as st
+from images_made import docker_archive, file, tar
+from packing import zipped
 
 from fatbin.format.build import EntrySpec, build
 from fatbin.survey.extract import Extraction
-from fatbin.survey.file_names import Names, image_stem
+from fatbin.survey.file_names import Names, image_stem, path_stem
 from fatbin.survey.folder import Folder
 
 RESERVED = {"con", "prn", "aux", "nul", *(f"{w}{n}" for w in ("com", "lpt") for n in range(10))}
@@ -42,6 +45,8 @@ def test_names(images: list[tuple[str, str, str]]) -> None:
     for library, identifier, arch in images:
         stem = image_stem(library, (200_000, 200_000), (identifier, arch))
         given_names.append(names.give(stem, ".unknown-65535.bin.lz4-frame-obfuscated"))
+        path = image_stem(path_stem(library), (200_000, 200_000), (identifier, arch))
+        given_names.append(names.give(path, ".unknown-65535.bin.lz4-frame-obfuscated"))
     for name in given_names:
         check(name)
     assert len({name.lower() for name in given_names}) == len(given_names)
@@ -82,3 +87,42 @@ def test_files_lie_inside_the_folder(members: list[tuple[str, str]]) -> None:
         for file in written:
             assert Path(file.path).parent == inner
             check(os.path.basename(file.path))
+
+
+PATHS = st.lists(
+    NASTY | st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1, max_size=30),
+    min_size=1,
+    max_size=4,
+).map(lambda parts: "/".join(part.encode("utf-8", "ignore").decode() for part in parts)[:200])
+
+
+@given(st.lists(st.tuples(PATHS, WORDS), min_size=1, max_size=4), st.sampled_from(["zip", "image"]))
+def test_files_of_packages_lie_inside_the_folder(members: list[tuple[str, str]], form: str) -> None:
+    """Members of any name, also several of one, of packages and images."""
+    files = []
+    for path, identifier in members:
+        text = identifier.encode("utf-8", "ignore").decode().replace("\0", "")
+        spec = EntrySpec(kind=512, payload=b"x" * 8, arch=80, identifier=text)
+        files.append((path.rstrip("/") or "m", build([spec, spec])))
+    with tempfile.TemporaryDirectory() as top:
+        inner = Path(top) / "a" / "b"
+        inner.mkdir(parents=True)
+        source = Path(top) / "package"
+        if form == "zip":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # several members of one name
+                source.write_bytes(zipped(*files))
+        else:
+            source.write_bytes(docker_archive(tar(*(file(*member) for member in files))))
+        extraction = Extraction(Folder(str(inner)))
+        written = list(extraction.run(str(source)))
+        everything = {
+            os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names
+        }
+        assert everything == {str(source), *(found.path for found in written)}
+        assert len({found.path for found in written}) == len(written) == extraction.selected
+        if form == "zip":
+            assert len(written) == 2 * len(members)
+        for found in written:
+            assert Path(found.path).parent == inner
+            check(os.path.basename(found.path))

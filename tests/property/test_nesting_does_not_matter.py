@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import zipfile
 from collections import Counter
@@ -10,15 +11,21 @@ from pathlib import Path
 from hosts import Section, archive, elf, pe
 from hypothesis import given
 from hypothesis import strategies as st
+from images_made import docker_archive, file, oci_layout, squeezed, tar, tar_layout
 from packing import WHEEL, conda, tarred, wheel, zipped
 from strategies import containers
 
 import fatbin
 from fatbin.format.build import EntrySpec, build
 from fatbin.inventory import Entry, Inventory
+from fatbin.survey.diff import compare
+from fatbin.survey.kernel_sizes import LibraryKernels, kernel_sizes
+from fatbin.survey.sizes import LibrarySize, account
 
 LIMITS = fatbin.Limits(ratio=10**6)
-FILLER = st.binary(max_size=100).filter(lambda data: b"\x50\xed" not in data and b".ta" not in data)
+FILLER = st.binary(max_size=100).filter(
+    lambda data: not re.search(rb"\x50\xed|\.ta|^\x7fELF", data)
+)
 
 
 def facts(inventory: Inventory) -> list[Counter[Entry]]:
@@ -118,3 +125,75 @@ def test_packages(wanted: list[list[EntrySpec]], filler: bytes, name: str, host:
             (Path(folder) / package).write_bytes(data)
         everything = facts(fatbin.scan(folder, limits=LIMITS))
         assert everything == bare * (1 + len(packed))
+
+
+def unplaced(issues: tuple[fatbin.Issue, ...]) -> tuple[fatbin.Issue, ...]:
+    return tuple(issue._replace(location="") for issue in issues)
+
+
+def sizes(path: Path) -> tuple[list[LibrarySize], int]:
+    """Return the account of a target without what depends on where its libraries are."""
+    found = account(path, LIMITS)
+    assert found.size == found.archive + sum(library.size for library in found.libraries)
+    assert found.archive >= 0
+    assert not found.issues
+    return [
+        library._replace(
+            location="",
+            packed=-1,
+            distribution="",
+            distribution_version="",
+            issues=unplaced(library.issues),
+        )
+        for library in found.libraries
+    ], found.archive
+
+
+def code(path: Path) -> list[LibraryKernels]:
+    """Return the kernels of a target, of libraries with any."""
+    found = [
+        library._replace(location="", issues=unplaced(library.issues))
+        for library in kernel_sizes(path, LIMITS)
+    ]
+    return [library for library in found if library.images or library.issues]
+
+
+@given(containers, st.booleans(), st.sampled_from(["raw", "elf", "archive"]))
+def test_accounts(wanted: list[list[EntrySpec]], twice: bool, form: str) -> None:  # noqa: FBT001
+    """Raw = in a wheel = in a wheel in a zip = in a tar archive = in a folder = in an image."""
+    blob = b"".join(build(entries) for entries in wanted) or build([])
+    if form == "elf":
+        blob = elf(Section(".nv_fatbin", blob), Section(".text", b"code", executable=True))
+    elif form == "archive":
+        blob = archive(("x.o", elf(Section(".nv_fatbin", blob), kind=1)), ("y", b"text"))
+    members = [("lib/a", blob), ("lib/b", blob)][: 1 + twice]
+    layer = tar(*(file(*member) for member in members))
+    packed = {
+        WHEEL: wheel(*members),
+        "in.zip": zipped((WHEEL, wheel(*members, method=zipfile.ZIP_STORED))),
+        "some-1.0.tar.gz": tarred(*members, mode="w:gz"),
+        "image.tar": docker_archive(tar(file("lib/a", b"\x7fELF gone")), layer),
+        "oci.tar": tar_layout(oci_layout(*squeezed([layer]))),
+        "imaged.tar": docker_archive(tar(file(WHEEL, wheel(*members)))),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        bare = Path(folder) / "bare"
+        bare.write_bytes(blob)
+        one, rest = sizes(bare)
+        kernels = code(bare)
+        if not any(lib.modules for lib in fatbin.scan(bare, limits=LIMITS).libraries):
+            return  # one of many that holds nothing is no library
+        inner = Path(folder) / "folder" / "lib"
+        inner.mkdir(parents=True)
+        for name, data in members:
+            (inner.parent / name).write_bytes(data)
+        targets = [inner.parent]
+        for package, data in packed.items():
+            targets.append(Path(folder) / package)
+            targets[-1].write_bytes(data)
+        for target in targets:
+            assert sizes(target) == (one * len(members), rest * len(members)), target.name
+            assert code(target) == kernels * len(members), target.name
+        diff = compare(targets[0], targets[4], kernels=True, limits=LIMITS)
+        assert not diff.differs
+        assert diff.libraries == ()

@@ -8,6 +8,7 @@ dropped.
 
 from __future__ import annotations
 
+from fatbin._record import Record
 from fatbin.errors import (
     FormatError,
     LimitExceededError,
@@ -55,9 +56,10 @@ class Content:
         layer: that brought it.
         libraries: found in it.
         issues: of what could not be read.
+        place: number of the layer and of its member, where only names were read.
     """
 
-    __slots__ = ("issues", "layer", "libraries", "location")
+    __slots__ = ("issues", "layer", "libraries", "location", "place")
 
     def __init__(
         self,
@@ -71,20 +73,35 @@ class Content:
         self.layer = layer
         self.libraries = libraries
         self.issues = issues
+        self.place: tuple[int, int] | None = None
+
+
+class Survivor(Record):
+    """A file of the final file system that can hold device code, and where it lies.
+
+    Attributes:
+        place: number of the layer and of its member.
+        location: under its name in the image.
+        distribution: that it belongs to.
+    """
+
+    place: tuple[int, int]
+    location: str
+    distribution: Distribution
 
 
 class Reader:
     """Reads one image."""
 
     def __init__(
-        self, store: Store, location: str, examine: Scan, budget: Budget, report: Report
+        self, store: Store, location: str, examine: Scan | None, budget: Budget, report: Report
     ) -> None:
         """Prepare.
 
         Args:
             store: where the blobs are.
             location: of the image, for the locations of what is in it.
-            examine: scans a file.
+            examine: scans a file; None to find out only which files are left.
             budget: of the whole target.
             report: takes what could not be read.
         """
@@ -104,6 +121,34 @@ class Reader:
         Raises:
             MissingDependencyError: a layer compressed with zstd, and nothing to inflate it.
         """
+        self._read(image, verify=verify)
+        libraries: list[Library] = []
+        issues: list[Issue] = []
+        for content, paths, owner in self._survivors():
+            location, *aliases = (f"{self._location}::{printable_path(path)}" for path in paths)
+            libraries += _libraries(content, location, tuple(aliases), owner)
+            issues += _moved(content.issues, content.location, location)
+        return libraries, issues
+
+    def names(self, image: Image, *, verify: bool) -> list[Survivor]:
+        """Return the files of the final file system that can hold device code.
+
+        Damage of a layer is reported, and files that cannot be read at all.
+
+        Raises:
+            MissingDependencyError: a layer compressed with zstd, and nothing to inflate it.
+        """
+        self._read(image, verify=verify)
+        found = []
+        for content, paths, owner in self._survivors():
+            location = f"{self._location}::{printable_path(paths[0])}"
+            for issue in content.issues:
+                self._report(FormatError(issue.message, location=location))
+            if content.place is not None:
+                found.append(Survivor(content.place, location, owner))
+        return found
+
+    def _read(self, image: Image, *, verify: bool) -> None:
         for number, layer in enumerate(image.layers):
             name = f"{layer.name} ({number + 1} of {len(image.layers)})"
             where = f"{self._location}::{printable_path(layer.name)}"
@@ -119,10 +164,9 @@ class Reader:
             except (FormatError, SourceError, UnknownFormatError) as exc:
                 exc.location = exc.location or where
                 self._report(exc)
-        return self._survivors()
 
-    def _survivors(self) -> tuple[list[Library], list[Issue]]:
-        """Return what was found in the files that are left, each once whatever its names."""
+    def _survivors(self) -> Iterator[tuple[Content, list[str], Distribution]]:
+        """Yield what is left, each once, with all its names and the distribution it belongs to."""
         names: dict[Content, list[str]] = {}
         notes: list[tuple[str, Note]] = []
         for path, file in self._tree.files():
@@ -132,14 +176,9 @@ class Reader:
             else:
                 names.setdefault(content, []).append(path)
         owners = owners_of({path for paths in names.values() for path in paths}, notes)
-        libraries: list[Library] = []
-        issues: list[Issue] = []
         for content, paths in names.items():
             owner = next((owners[path] for path in paths if path in owners), NO_DISTRIBUTION)
-            location, *aliases = (f"{self._location}::{printable_path(path)}" for path in paths)
-            libraries += _libraries(content, location, tuple(aliases), owner)
-            issues += _moved(content.issues, content.location, location)
-        return libraries, issues
+            yield content, paths, owner
 
     def _check(self, view: View, layer: Layer, *, verify: bool) -> None:
         if layer.descriptor is not None:
@@ -150,13 +189,15 @@ class Reader:
 
     def _apply(self, source: Placed | Inflating, number: int, name: str, where: str) -> None:
         tree = self._tree
-        for entry in read_entries(source, where):
+        for index, entry in enumerate(read_entries(source, where)):
             self._budget.member(where)
             try:
                 if WHITEOUT in entry.name and tree.white_out(entry.name, number):
                     continue
                 if entry.kind == FILE:
                     content = self._content(source, entry, name)
+                    if isinstance(content, Content) and not content.issues:
+                        content.place = (number, index)
                     tree.put(entry.name, number, content)
                 elif entry.kind == DIRECTORY:
                     tree.put_directory(entry.name, number)
@@ -193,7 +234,13 @@ class Reader:
     def _scanned(
         self, source: Placed | Inflating, entry: TarEntry, head: bytes, content: Content
     ) -> Content | None:
-        """Scan a file; what is wrong with it, and not with the layer, is an issue of the file."""
+        """Scan a file; what is wrong with it, and not with the layer, is an issue of the file.
+
+        Where only names are read it is passed over.
+        """
+        if self._examine is None:
+            source.skip(entry.size - len(head))  # damage of the layer shows now, not later
+            return content
         limits = self._budget.limits
         try:
             with source.member(entry.size, head, content.location, limits) as view:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from fatbin.errors import FatbinError, FormatError, MissingDependencyError
+from fatbin.errors import (
+    FatbinError,
+    FormatError,
+    LimitExceededError,
+    MissingDependencyError,
+    SourceError,
+    UnknownFormatError,
+)
 from fatbin.inventory import Inventory, Issue
 from fatbin.scanning.images.choose import find_images, is_layout
 from fatbin.scanning.images.layers import Reader
+from fatbin.scanning.images.opening import open_found
 from fatbin.scanning.images.store import Folder, Tar
+from fatbin.scanning.parts import any_parts
 from fatbin.scanning.scanner import Collector, scan_view
 from fatbin.scanning.spool import Budget, read_head, spooled_view
 from fatbin.scanning.streams import ViewStream, inflated
@@ -16,10 +25,14 @@ from fatbin.scanning.tars import is_tar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from fatbin.errors import Report
     from fatbin.format.view import View
     from fatbin.inventory import Library
-    from fatbin.limits import Limits
+    from fatbin.scanning.images.choose import Image
     from fatbin.scanning.images.store import Store
+    from fatbin.scanning.parts import Part
     from fatbin.scanning.scanner import Options
 
 
@@ -54,27 +67,48 @@ def scan_image(view: View, kind: str, options: Options) -> Inventory | None:
     """
     budget = Budget(options.limits)
     with ExitStack() as stack:
-        try:
-            plain = _plain(view, kind, budget, stack)
-            store = Tar(plain, budget) if plain is not None else None
-        except MissingDependencyError:
-            raise
-        except FatbinError:  # told by who reads it from front to back
-            return None
-        return _scan(store, options, budget) if store is not None and is_layout(store) else None
+        store = _store(view, kind, budget, stack)
+        return _scan(store, options, budget) if store is not None else None
 
 
-def holds_image(view: View, kind: str, limits: Limits) -> bool:
-    """Tell whether a tar archive, plain or compressed, is an image."""
-    if kind == "zip":
-        return False
-    budget = Budget(limits)
+def folder_parts(path: str, options: Options, report: Report) -> Generator[Part, None, None]:
+    """Yield the libraries of the images of an OCI layout on disk, each valid until the next.
+
+    Raises:
+        SourceError: as :func:`scan_folder`, which also says what else is raised.
+    """
+    yield from _parts(Folder(path), options, report)
+
+
+def image_parts(
+    view: View, kind: str, options: Options, report: Report
+) -> Generator[Part, None, bool]:
+    """Yield the libraries of the images of a tar archive, each valid until the next.
+
+    Returns:
+        False when the archive holds no image, or breaks off before it tells.
+
+    Raises:
+        SourceError: as :func:`scan_image`, which also says what else is raised.
+    """
     with ExitStack() as stack:
-        try:
-            plain = _plain(view, kind, budget, stack)
-            return plain is not None and is_layout(Tar(plain, budget))
-        except FatbinError:
+        store = _store(view, kind, Budget(options.limits), stack)
+        if store is None:
             return False
+        yield from _parts(store, options, report)
+        return True
+
+
+def _store(view: View, kind: str, budget: Budget, stack: ExitStack) -> Tar | None:
+    """Return a tar archive, plain or compressed, that is an image; None for others."""
+    try:
+        plain = _plain(view, kind, budget, stack)
+        store = Tar(plain, budget) if plain is not None else None
+    except MissingDependencyError:
+        raise
+    except FatbinError:  # told by who reads it from front to back
+        return None
+    return store if store is not None and is_layout(store) else None
 
 
 def _plain(view: View, kind: str, budget: Budget, stack: ExitStack) -> View | None:
@@ -100,13 +134,9 @@ def _scan(store: Store, options: Options, budget: Budget) -> Inventory:
         except FormatError as exc:  # the caller takes such errors for damage of the layer
             return Inventory(issues=(Issue.of(exc, view.name),))
 
-    images = find_images(store, options.platform, collector, verify=options.verify)
     libraries: list[Library] = []
     issues: list[Issue] = []
-    for image in images:
-        location = store.location
-        if len(images) > 1:
-            location += f"::{image.name or image.platform}"
+    for image, location in _images(store, options, collector):
         reader = Reader(store, location, examine, budget, collector)
         found, damage = reader.read(image, verify=options.verify)
         libraries += found
@@ -116,3 +146,29 @@ def _scan(store: Store, options: Options, budget: Budget) -> Inventory:
         issues=(*collector.issues, *issues),
         targets=(store.location,),
     )
+
+
+def _images(store: Store, options: Options, report: Report) -> Iterator[tuple[Image, str]]:
+    """Yield the images asked for, with the location of each."""
+    images = find_images(store, options.platform, report, verify=options.verify)
+    for image in images:
+        location = store.location
+        if len(images) > 1:
+            location += f"::{image.name or image.platform}"
+        yield image, location
+
+
+def _parts(store: Store, options: Options, report: Report) -> Generator[Part, None, None]:
+    """Yield the libraries that are left at the end; what they lie in is opened once more."""
+    for image, location in _images(store, options, report):
+        reader = Reader(store, location, None, Budget(options.limits), report)
+        found = reader.names(image, verify=options.verify)
+        budget = Budget(options.limits)
+        for view, holder in open_found(store, image, found, budget, report):
+            try:
+                yield from any_parts(view, holder, options, report, budget)
+            except UnknownFormatError:
+                continue  # absent is not broken
+            except (FormatError, SourceError, LimitExceededError) as exc:
+                exc.location = exc.location or view.name
+                report(exc)

@@ -10,7 +10,7 @@ from fatbin.format.elf import read_elf_header, read_segments
 from fatbin.format.view import View
 from fatbin.inventory import Linkage
 from fatbin.scanning import lief_bridge, linkage
-from fatbin.scanning.scanner import Part, read_host
+from fatbin.scanning.parts import Part, holder_of, read_host
 
 
 def links(name: str) -> Linkage:
@@ -68,7 +68,7 @@ def windows(directory: int) -> bytes:
 
 def test_a_dll_names_its_cuda_runtime() -> None:
     view = View(windows(0x1000), "x.dll")
-    host = read_host(Part(view, "pe"), fatbin.Limits(), raise_error)
+    host = read_host(Part(view, "pe", holder_of(view)), fatbin.Limits(), raise_error)
     assert host is not None
     found = linkage.read_linkage(view, host, fatbin.Limits())
     assert found.needed == ("cudart64_12.dll", "KERNEL32.dll")
@@ -77,7 +77,7 @@ def test_a_dll_names_its_cuda_runtime() -> None:
 
 def test_a_static_runtime_leaves_its_mark() -> None:
     view = View(windows(0), "x.dll")
-    host = read_host(Part(view, "pe"), fatbin.Limits(), raise_error)
+    host = read_host(Part(view, "pe", holder_of(view)), fatbin.Limits(), raise_error)
     assert host is not None
     found = linkage.read_linkage(view, host, fatbin.Limits())
     assert (found.needed, found.cuda_runtime) == ((), "static")
@@ -87,7 +87,7 @@ def test_nccl_tells_its_version() -> None:
     data = pe(Section(".rdata", b"x\0NCCL version 2.26.2+cuda12.2\n\0"))
     for name, version in (("libnccl.so.2", "2.26.2+cuda12.2"), ("other.so", "")):
         view = View(data, name)
-        host = read_host(Part(view, "pe"), fatbin.Limits(), raise_error)
+        host = read_host(Part(view, "pe", holder_of(view)), fatbin.Limits(), raise_error)
         assert host is not None
         assert linkage.read_linkage(view, host, fatbin.Limits()).version == version
 

@@ -565,10 +565,3 @@ def test_metadata_is_read_as_text() -> None:
     inventory = scan(broken, WHEEL)
     assert inventory.libraries[0].distribution == "some-package"
     assert [issue.location for issue in inventory.issues] == [f"{WHEEL}::{DIST_INFO}"]
-
-
-def test_opening_a_package_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "x.whl"
-    path.write_bytes(zipped(GOOD))
-    with pytest.raises(fatbin.UnknownFormatError, match="found a package: unpack it"):
-        fatbin.open(path)

@@ -55,6 +55,29 @@ def gzip_of_zeros(first: bytes, size: int) -> bytes:
     return out + stream.flush()
 
 
+SURVEYS = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit}))
+import fatbin
+from fatbin.survey.diff import compare
+from fatbin.survey.extract import Extraction
+from fatbin.survey.folder import Folder
+from fatbin.survey.kernels import kernels
+from fatbin.survey.kernel_sizes import library_kernels
+from fatbin.survey.sizes import account
+path, limits, errors = sys.argv[1], fatbin.Limits(**{limits}), []
+found = []
+sizes = account(path, limits, each=lambda part: found.append(library_kernels(part, limits)))
+rows = {{row.location for row in kernels(path, limits=limits, report=errors.append)}}
+extraction = Extraction(Folder(sys.argv[2]), limits=limits)
+files = {{file.library for file in extraction.run(path)}}
+diff = compare(path, path, kernels=True, limits=limits)
+print(len(sizes.libraries), len(list(filter(None, found))), len(rows), len(files), diff.unchanged)
+for issues in (sizes.all_issues, map(fatbin.Issue.of, errors), extraction.issues, diff.issues):
+    print(*dict.fromkeys(issue.field for issue in issues))
+"""
+
+
 CASES: dict[str, tuple[Callable[[], bytes], dict[str, int], int, str]] = {
     "deflate bomb": (lambda: zipped(("b.so", zeros(300 << 20)), ("g.cubin", CUBIN)), {}, 1, "member_ratio"),
     "deflate bomb by size": (
@@ -135,3 +158,27 @@ def test_a_large_member_takes_no_memory(tmp_path: Path) -> None:
     assert (libraries, issues) == (1, 0)
     assert peak < 16 << 20
     assert fatbin.Limits().member_bytes > 64 << 20
+
+
+@pytest.mark.parametrize("case", sorted(CASES))
+def test_memory_of_surveys_is_bounded(case: str, tmp_path: Path) -> None:
+    """Accounts, kernels, extraction and comparison of what scanning survives."""
+    make, limits, libraries, field = CASES[case]
+    path = tmp_path / "x.zip"
+    path.write_bytes(make())
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", SURVEYS.format(limit=LIMIT, limits=limits), path, tmp_path / "out"],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stderr == ""
+    counts, *fields = done.stdout.splitlines()
+    assert counts.split() == [str(libraries)] * 5
+    assert [line.split(" ")[-1] for line in fields] == [field] * 4
+    assert list(temporary.iterdir()) == []

@@ -9,7 +9,7 @@ import pytest
 from support import FIXTURES, manifest
 
 import fatbin
-from fatbin.format.build import EntrySpec
+from fatbin.format.build import EntrySpec, build
 from fatbin.kinds import Compression
 
 HOSTILE = sorted(path.name for path in FIXTURES.glob("hostile_*"))
@@ -56,7 +56,7 @@ def test_what_is_no_known_format(data: bytes, found: str, tmp_path: Path) -> Non
 def test_what_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(fatbin.SourceError, match="No such file"):
         fatbin.scan(tmp_path / "missing")
-    with pytest.raises(fatbin.SourceError, match="found a directory"):
+    with pytest.raises(fatbin.UnknownFormatError, match="expected a directory with"):
         fatbin.open(tmp_path)
     (tmp_path / "empty").touch()
     with pytest.raises(fatbin.UnknownFormatError, match="empty file"):
@@ -230,3 +230,10 @@ def test_verify_finds_an_image_for_another_architecture_and_one_that_is_no_cubin
     assert (mismatch.offset, mismatch.field) == (16, "arch")
     assert damage.message.startswith("image: ")
     assert damage.offset == 16 + 64 + len(cubin)
+
+
+def test_the_name_of_a_tar_format_makes_no_tar_archive() -> None:
+    payload = bytearray((FIXTURES / "saxpy_80.cubin").read_bytes())
+    blob = bytearray(build([EntrySpec.cubin(bytes(payload))]))
+    blob[257:262] = b"ustar"
+    assert [library.format for library in fatbin.scan_bytes(bytes(blob)).libraries] == ["fatbin"]

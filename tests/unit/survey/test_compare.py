@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 from hosts import Section, archive, elf
+from images_made import docker_archive, file, tar
+from packing import WHEEL, wheel, zipped
 from support import FIXTURES
 
 import fatbin
 from fatbin.format.build import EntrySpec, build
-from fatbin.survey.diff import Diff, FactChange, LibraryDiff, Sizes, compare
+from fatbin.survey.diff import compare
+from fatbin.survey.differences import Diff, FactChange, LibraryDiff, Sizes
 
 FILES = sorted(p for p in FIXTURES.iterdir() if p.is_file() and p.suffix != ".json")
 CUBIN = (FIXTURES / "saxpy_80.cubin").read_bytes()
@@ -200,3 +203,92 @@ def test_the_runtime_is_told(tmp_path: Path) -> None:
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(fatbin.SourceError):
         compare(FIXTURES / "multi.fatbin", tmp_path / "missing")
+
+
+def library_of(*cubins: bytes) -> bytes:
+    return elf(Section(".nv_fatbin", build([EntrySpec.cubin(cubin) for cubin in cubins])))
+
+
+def test_two_wheels(tmp_path: Path) -> None:
+    first = wheel(
+        ("pkg.libs/libx-0123abcd.so", library_of(CUBIN)),
+        ("pkg/_C.cpython-311-x86_64-linux-gnu.so", library_of(CUBIN)),
+        ("pkg/gone.so", library_of(CUBIN)),
+    )
+    second = wheel(
+        ("pkg.libs/libx-89ab4567.so", library_of(CUBIN, NEWER)),
+        ("pkg/_C.cpython-312-x86_64-linux-gnu.so", library_of(CUBIN)),
+        ("pkg/new.so", library_of(NEWER)),
+    )
+    old = written(tmp_path / "1", WHEEL, first)
+    new = written(tmp_path / "2", WHEEL.replace("1.2.3", "1.3.0"), second)
+    for kernels in (False, True):
+        diff = compare(old, new, kernels=kernels)
+        assert not diff.single
+        assert diff.unchanged == 1
+        assert [(x.before, x.after) for x in diff.libraries] == [
+            ("pkg.libs/libx-0123abcd.so", "pkg.libs/libx-89ab4567.so"),
+            ("pkg/gone.so", ""),
+            ("", "pkg/new.so"),
+        ]
+        assert archs(diff.libraries[0]) == (["sm_90a"], [])
+        assert [str(code.arch) for code in diff.summary.gained] == ["sm_90a"]
+        assert diff.summary.lost == ()  # gone from one library only
+        assert (diff.summary.libraries_before, diff.summary.libraries_after) == (3, 3)
+        assert diff.mirrored() == compare(new, old, kernels=kernels)
+
+
+def test_the_package_is_told_and_does_not_count(tmp_path: Path) -> None:
+    data = library_of(CUBIN)
+    old = written(tmp_path, "some-1.0-py3-none-any.whl", zipped(("a.so", data), ("b.so", data)))
+    new = written(tmp_path, "some-1.1-py3-none-any.whl", zipped(("a.so", data), ("b.so", data)))
+    diff = compare(old, new)
+    assert not diff.differs
+    assert {fact for x in diff.libraries for fact in x.facts} == {
+        FactChange("package", "some 1.0", "some 1.1")
+    }
+
+
+def test_the_same_in_a_package_a_folder_an_environment_and_an_image(tmp_path: Path) -> None:
+    path = "lib/python3.12/site-packages/"
+    files = {path + "a.so": library_of(CUBIN), path + "p/b.so": library_of(NEWER)}
+    folder = tmp_path / "env"
+    for name, data in files.items():
+        written_to = folder / name
+        written_to.parent.mkdir(parents=True, exist_ok=True)
+        written_to.write_bytes(data)
+    targets = [
+        str(written(tmp_path, "x.zip", zipped(*files.items()))),
+        str(folder),
+        f"env:{folder}",
+        str(
+            written(tmp_path, "image.tar", docker_archive(tar(*(file(*f) for f in files.items()))))
+        ),
+    ]
+    for first in targets:
+        for second in targets:
+            for kernels in (False, True):
+                diff = compare(first, second, kernels=kernels)
+                assert diff.libraries == (), (first, second)
+                assert diff.unchanged == 2
+
+
+def test_ptx_versions_of_all_libraries(tmp_path: Path) -> None:
+    newer = PTX.replace(".version 9.0", ".version 8.10")
+    first = written(tmp_path, "a.zip", zipped(("x", build([EntrySpec.ptx(PTX)]))))
+    second = written(
+        tmp_path,
+        "b.zip",
+        zipped(("x", build([EntrySpec.ptx(newer)])), ("y", build([EntrySpec.ptx(PTX)]))),
+    )
+    summary = compare(first, second).summary
+    assert (summary.versions_before, summary.versions_after) == (("9.0",), ("8.10", "9.0"))
+    assert summary.gained == summary.lost == ()
+
+
+def test_the_input_of_a_device_link_is_no_gain_of_the_target() -> None:
+    diff = compare(FIXTURES / "lib_1arch.so", FIXTURES / "lib_rdc.so")
+    relocatable = {str(h.arch) for h in only(diff).gained if h.place is fatbin.Place.RELOCATABLE}
+    assert "compute_80" in relocatable
+    assert [str(code.arch) for code in diff.summary.gained] == ["sm_100f"]
+    assert [str(code.arch) for code in diff.summary.lost] == ["compute_80"]
