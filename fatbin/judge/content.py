@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fatbin._record import Record
+from fatbin.judge.facts.versions import version_numbers
 from fatbin.kinds import Place
 
 TYPE_CHECKING = False
@@ -114,8 +115,7 @@ def _ptx(
     found: dict[Architecture, set[tuple[int, ...]]] = {}
     for kind, arch, isa in rows:
         if kind in ("ptx", "relocatable-ptx") and arch is not None:
-            version = tuple(int(part) for part in isa.split(".") if part)
-            found.setdefault(arch, set()).add(version)
+            found.setdefault(arch, set()).add(version_numbers(isa))
     return found
 
 

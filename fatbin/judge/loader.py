@@ -16,6 +16,7 @@ from fatbin.judge.content import DEVICE_LINKED
 from fatbin.judge.driver import minimum_driver_for_isa
 from fatbin.judge.facts.architectures import row_of
 from fatbin.judge.facts.toolkits import TOOLKITS, ZSTD
+from fatbin.judge.facts.versions import version_numbers
 from fatbin.judge.serving import Certainty, Serving, ptx_serves, sass_serves
 from fatbin.kinds import Compression, EntryFlags
 
@@ -37,6 +38,7 @@ JIT_COMPILATION_DISABLED = 223
 INVALID_SOURCE = 300
 NOT_FOUND = 500
 
+_NO_VERSION = (1_000_000_000, 0)
 _VARIANT_RANK = {"a": 2, "f": 1, "?": 0, "": 0}
 _HOSTS = (
     (int(EntryFlags.HOST_LINUX), "linux"),
@@ -403,9 +405,14 @@ _CERTAINTY_RANK = {
 
 
 def isa_of(entry: Entry) -> tuple[int, int]:
-    """Return the PTX ISA version of an entry as numbers; (0, 0) when none is named."""
-    major, _, minor = entry.isa_version.partition(".")
-    return (int(major), int(minor)) if major and minor else (0, 0)
+    """Return the PTX ISA version of an entry as numbers; (0, 0) when none is named.
+
+    What cannot be read as a version is newer than every driver.
+    """
+    if not entry.isa_version:
+        return (0, 0)
+    major, minor, *_ = (*version_numbers(entry.isa_version), 0, 0)
+    return (major, minor) if major else _NO_VERSION
 
 
 def drives(device: ComputeCapability, driver: Driver | None) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fatbin._record import Record
 from fatbin.arch import Architecture
 from fatbin.judge.facts.architectures import row_of
-from fatbin.judge.facts.known_bad import KNOWN_BAD, matching, version_numbers
+from fatbin.judge.facts.known_bad import KNOWN_BAD, matching
+from fatbin.judge.facts.versions import version_numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

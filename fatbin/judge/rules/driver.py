@@ -6,6 +6,7 @@ from fatbin.judge.case import Case, cuda_of, fact, plural
 from fatbin.judge.driver import minimum_driver_for_toolkit_major
 from fatbin.judge.facts.architectures import row_of
 from fatbin.judge.facts.toolkits import ERRORS
+from fatbin.judge.facts.versions import version_numbers
 from fatbin.judge.loader import (
     INVALID_IMAGE,
     JIT_COMPILATION_DISABLED,
@@ -89,11 +90,12 @@ def runtime_of(library: Library) -> tuple[int, str] | None:
         digits = name.rpartition("_")[2].partition(".")[0]
         if len(digits) == 3:  # noqa: PLR2004 - cudart64_110.dll is 11.0, cudart64_12.dll is 12
             digits = digits[:2]
-    if digits.isascii() and digits.isdigit():
-        return int(digits), f"needs {name}"
-    built = cuda_of(library).partition(".")[0]
-    if name and built.isascii() and built.isdigit():
-        return int(built), f"version {linkage.version}, CUDA runtime {name}"
+    needed = version_numbers(digits)
+    if needed:
+        return needed[0], f"needs {name}"
+    built = version_numbers(cuda_of(library))
+    if name and built:
+        return built[0], f"version {linkage.version}, CUDA runtime {name}"
     return None
 
 

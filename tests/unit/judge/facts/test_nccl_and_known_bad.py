@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fatbin import ComputeCapability
-from fatbin.judge.facts.known_bad import KNOWN_BAD, KnownBad, matching, version_numbers
+from fatbin.judge.facts.known_bad import KNOWN_BAD, KnownBad, matching
 from fatbin.judge.facts.nccl import expected_architectures, first_build_with
+from fatbin.judge.facts.versions import version_numbers
 
 
 @pytest.mark.parametrize(
