@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fatbin._record import Record
 from fatbin.judge.facts.versions import version_numbers
-from fatbin.kinds import Place
+from fatbin.kinds import EntryFlags, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 
 DEVICE_LINKED = 2
 """Version of the wrapper of a module that came out of a device link."""
+
+HOSTS = (
+    (int(EntryFlags.HOST_LINUX), "linux"),
+    (int(EntryFlags.HOST_WINDOWS), "windows"),
+    (int(EntryFlags.HOST_MAC), "mac"),
+)
+"""Bits of an entry's flags that name the system it is for; one that names none is for all."""
 
 
 class Content(Record):
@@ -105,7 +112,8 @@ def _order(kind: str, arch: Architecture | None) -> tuple[object, ...]:
 
 
 def _architectures(content: Content, kind: str) -> frozenset[Architecture]:
-    rows = content.loaded or content.relocatable
+    named = any(k in ("sass", "ptx") for k, _, _ in content.loaded)
+    rows = content.loaded if named else content.relocatable
     return frozenset(arch for k, arch, _ in rows if k == kind and arch is not None)
 
 
