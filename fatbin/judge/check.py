@@ -15,7 +15,7 @@ from fatbin.judge.coverage import (
 )
 from fatbin.judge.driver import Driver
 from fatbin.judge.gpu import parse_gpus
-from fatbin.judge.loader import Environment, first_driver_of
+from fatbin.judge.loader import Environment, drives, first_driver_of, last_driver_of
 from fatbin.judge.policy import Policy
 from fatbin.judge.rules import RULES
 from fatbin.judge.rules.driver import runtime_driver
@@ -209,13 +209,22 @@ class _Judge:
 
 def _required_driver(case: Case) -> int:
     """Return the oldest branch on which everything runs that can; 0 when nothing can."""
-    if not case.coverage.serving and not case.coverage.refused:
+    if drives(case.gpu.cc, case.driver):  # what another driver takes is the question
+        environment = case.loader.environment
+        loader = loader_for(case.library, case.modules, case.gpu.cc, None, environment)
+        answered = answer_modules(case.modules, loader)
+        coverage = count(answered, case.modules, case.coverage.best)
+        case = case._replace(driver=None, loader=loader, answered=answered, coverage=coverage)
+    mended = [answer for answer in case.having("refused") if answer.choice.driver]
+    if not case.coverage.serving and not mended:
         return 0
     compiled = [*case.having("jit", "jit_link", "refused")]
     needed = [answer.choice.driver for answer in case.having("native", "likely", "unsure")]
     if not case.is_minor(compiled):
         needed += [answer.choice.driver for answer in compiled]
-    return max(0, *needed, first_driver_of(case.gpu.cc) or 0, runtime_driver(case.library))
+    oldest = max(0, *needed, first_driver_of(case.gpu.cc) or 0, runtime_driver(case.library))
+    last = last_driver_of(case.gpu.cc)
+    return 0 if last is not None and oldest > last.branch else oldest
 
 
 def _unused(rule: Ignore) -> Finding:

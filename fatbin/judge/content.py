@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fatbin._record import Record
-from fatbin.kinds import Place
+from fatbin.judge.facts.versions import version_numbers
+from fatbin.kinds import EntryFlags, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +13,13 @@ if TYPE_CHECKING:
 
 DEVICE_LINKED = 2
 """Version of the wrapper of a module that came out of a device link."""
+
+HOSTS = (
+    (int(EntryFlags.HOST_LINUX), "linux"),
+    (int(EntryFlags.HOST_WINDOWS), "windows"),
+    (int(EntryFlags.HOST_MAC), "mac"),
+)
+"""Bits of an entry's flags that name the system it is for; one that names none is for all."""
 
 
 class Content(Record):
@@ -104,7 +112,8 @@ def _order(kind: str, arch: Architecture | None) -> tuple[object, ...]:
 
 
 def _architectures(content: Content, kind: str) -> frozenset[Architecture]:
-    rows = content.loaded or content.relocatable
+    named = any(k in ("sass", "ptx") for k, _, _ in content.loaded)
+    rows = content.loaded if named else content.relocatable
     return frozenset(arch for k, arch, _ in rows if k == kind and arch is not None)
 
 
@@ -114,8 +123,7 @@ def _ptx(
     found: dict[Architecture, set[tuple[int, ...]]] = {}
     for kind, arch, isa in rows:
         if kind in ("ptx", "relocatable-ptx") and arch is not None:
-            version = tuple(int(part) for part in isa.split(".") if part)
-            found.setdefault(arch, set()).add(version)
+            found.setdefault(arch, set()).add(version_numbers(isa))
     return found
 
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 from enum import Enum
 
 from fatbin._record import Record
-from fatbin.judge.content import DEVICE_LINKED
-from fatbin.judge.driver import minimum_driver_for_isa
+from fatbin.judge.content import DEVICE_LINKED, HOSTS
+from fatbin.judge.driver import Driver, minimum_driver_for_isa
 from fatbin.judge.facts.architectures import row_of
 from fatbin.judge.facts.toolkits import TOOLKITS, ZSTD
+from fatbin.judge.facts.versions import version_numbers
 from fatbin.judge.serving import Certainty, Serving, ptx_serves, sass_serves
-from fatbin.kinds import Compression, EntryFlags
+from fatbin.kinds import Compression
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from fatbin.arch import ComputeCapability
     from fatbin.inventory import Entry, Module
-    from fatbin.judge.driver import Driver
 
 SUCCESS = 0
 NO_DEVICE = 100
@@ -37,12 +37,8 @@ JIT_COMPILATION_DISABLED = 223
 INVALID_SOURCE = 300
 NOT_FOUND = 500
 
+_NO_VERSION = (1_000_000_000, 0)
 _VARIANT_RANK = {"a": 2, "f": 1, "?": 0, "": 0}
-_HOSTS = (
-    (int(EntryFlags.HOST_LINUX), "linux"),
-    (int(EntryFlags.HOST_WINDOWS), "windows"),
-    (int(EntryFlags.HOST_MAC), "mac"),
-)
 
 
 class How(str, Enum):
@@ -147,6 +143,8 @@ class Loader:
     Attributes:
         device: compute capability of the GPU.
         driver: None when none is given.
+        reader: the driver that reads code: the one given, else the last that drives the GPU; None
+            where that is not known.
         environment: variables of the process.
         linked_entries: what the driver links when a device-linked module gets its second chance,
             one entry for each module of the pool; empty before that.
@@ -164,6 +162,7 @@ class Loader:
         """Stand for one process on one device."""
         self.device = device
         self.driver = driver
+        self.reader = driver or last_driver_of(device)
         self.environment = environment or Environment()
         self._host = host
         self._pool = tuple(pool)
@@ -289,9 +288,9 @@ class Loader:
     def _taken(self, how: How, entry: Entry, index: int, serving: Serving) -> Choice:
         """Return the choice of an entry that fits, unless its payload is refused."""
         if (
-            entry.compression.value == "zstd"
-            and self.driver
-            and self.driver.reading_branch < ZSTD.first_driver
+            entry.compression is Compression.ZSTD
+            and self.reader
+            and self.reader.reading_branch < ZSTD.first_driver
         ):
             return _failed(INVALID_IMAGE, index, "driver.zstd")._replace(driver=ZSTD.first_driver)
         if how is How.NATIVE and entry.image_arch is not None:
@@ -354,7 +353,7 @@ class Loader:
         """Tell whether an entry is for this host system; one that names none is for all."""
         if not self._host:
             return True
-        named = [name for bit, name in _HOSTS if entry.flags & bit]
+        named = [name for bit, name in HOSTS if entry.flags & bit]
         return not named or self._host in named
 
     def _serves(self, entry: Entry) -> Serving:
@@ -388,10 +387,19 @@ class Loader:
         return answer
 
     def _reads(self, entry: Entry) -> bool:
-        return self.driver is None or isa_of(entry) <= self.driver.ptx_isa
+        return self.reader is None or isa_of(entry) <= self.reader.ptx_isa
 
     def _cuda(self) -> tuple[int, int] | None:
-        return self.driver.cuda if self.driver else None
+        return self.reader.cuda if self.reader else None
+
+    # What a finding says.
+
+    def why_not(self, entry: Entry) -> tuple[str, ...]:
+        """Return ids of the statements for which an image does not fit; none where it does."""
+        if entry.kind not in ("sass", "ptx") or not self._counts(entry):
+            return ()
+        serving = self._serves(entry) if entry.kind == "sass" else self._targets(entry)
+        return serving.because if serving.certainty is Certainty.NO else ()
 
 
 _CERTAINTY_RANK = {
@@ -403,9 +411,14 @@ _CERTAINTY_RANK = {
 
 
 def isa_of(entry: Entry) -> tuple[int, int]:
-    """Return the PTX ISA version of an entry as numbers; (0, 0) when none is named."""
-    major, _, minor = entry.isa_version.partition(".")
-    return (int(major), int(minor)) if major and minor else (0, 0)
+    """Return the PTX ISA version of an entry as numbers; (0, 0) when none is named.
+
+    What cannot be read as a version is newer than every driver.
+    """
+    if not entry.isa_version:
+        return (0, 0)
+    major, minor, *_ = (*version_numbers(entry.isa_version), 0, 0)
+    return (major, minor) if major else _NO_VERSION
 
 
 def drives(device: ComputeCapability, driver: Driver | None) -> str:
@@ -423,6 +436,12 @@ def drives(device: ComputeCapability, driver: Driver | None) -> str:
     if known_from is not None and driver.branch < known_from:
         return "driver.device-unknown"
     return ""
+
+
+def last_driver_of(device: ComputeCapability) -> Driver | None:
+    """Return the last driver branch that drives a device; None when the newest known does."""
+    row = row_of(device)
+    return Driver.parse(str(row.last_driver)) if row is not None and row.last_driver else None
 
 
 def first_driver_of(device: ComputeCapability) -> int | None:

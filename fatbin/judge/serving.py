@@ -11,6 +11,7 @@ from enum import Enum
 from fatbin._record import Record
 from fatbin.arch import ComputeCapability
 from fatbin.judge.facts.architectures import row_of
+from fatbin.judge.facts.versions import version_numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _masked(
     bit = MASK_BITS.get(device)
     if mask is not None and bit is not None:
         return _answer(bool(mask & bit), "sass.mask")
-    version = tuple(int(part) for part in toolkit.split(".")[:2] if part.isdecimal())
+    version = version_numbers(toolkit)[:2]
     if version >= _MASK_WRITTEN:
         return Serving(Certainty.YES, ("sass.family-upward",))
     if code.variant == "f" and not version and not has_compat:

@@ -161,9 +161,10 @@ class Answer(Record):
         compute_capability: ``12.0``.
         outcome: for this library on this GPU.
         coverage: the counts.
-        required_driver: branch of the oldest driver that runs it, such as 570; 0 when not known.
-        missing: the architecture of code that would serve it natively, ``sm_120``; empty when it
-            is served.
+        required_driver: branch of the oldest driver that runs it, such as 570; 0 when not known,
+            and where no driver of this GPU does.
+        missing: the architecture of code that would serve it natively, ``sm_120``; empty when
+            a module has such code.
         action: what to do; empty when there is nothing.
     """
 

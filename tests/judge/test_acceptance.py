@@ -98,7 +98,8 @@ def test_old_nccl_is_known_to_fail_on_rtx_50(gpu: str) -> None:
     assert "700" in bad.message
     assert "512 KiB" in bad.message
     assert "2.26.2+cuda12.2" in bad.message
-    assert "CUDA 12.8 or later" in bad.action
+    mended = "CUDA 13.0" if gpu == "12.1" else "CUDA 12.8"  # by 12.8 and 12.9 it is not sure
+    assert f"{mended} or later" in bad.action
 
 
 def test_old_nccl_elsewhere() -> None:

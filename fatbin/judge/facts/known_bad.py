@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fatbin._record import Record
+from fatbin.judge.facts.versions import version_numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fatbin.arch import ComputeCapability
 
-__all__ = ["KNOWN_BAD", "KnownBad", "matching", "version_numbers"]
+__all__ = ["KNOWN_BAD", "KnownBad", "matching"]
 
 
 class KnownBad(Record):
@@ -103,12 +104,6 @@ def matching(library: str, version: str, cuda: str, cc: ComputeCapability) -> tu
         and _within(version_numbers(cuda), row.cuda_low, row.cuda_high)
         and any(_within_gpus(cc, low, high) for low, high in row.gpus)
     )
-
-
-def version_numbers(text: str) -> tuple[int, ...]:
-    """Return a version as numbers; empty when the text is none."""
-    parts = text.split(".")
-    return tuple(map(int, parts)) if all(p.isascii() and p.isdigit() for p in parts) else ()
 
 
 def _within(version: tuple[int, ...], low: tuple[int, ...], high: tuple[int, ...]) -> bool:

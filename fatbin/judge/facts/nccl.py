@@ -5,7 +5,9 @@ from __future__ import annotations
 from fatbin._record import Record
 from fatbin.arch import Architecture
 from fatbin.judge.facts.architectures import row_of
-from fatbin.judge.facts.known_bad import KNOWN_BAD, matching, version_numbers
+from fatbin.judge.facts.known_bad import KNOWN_BAD, matching
+from fatbin.judge.facts.versions import version_numbers
+from fatbin.judge.serving import Certainty, sass_serves
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,9 +60,6 @@ BUILDS: tuple[NcclBuild, ...] = (
 )
 """By version, then by CUDA. From 2.27 on a few modules are for ``sm_100f`` or ``sm_100a`` only."""
 
-_EQUAL_ONLY = (107,)
-"""Whether code for 10.0 runs on Rubin is not settled: NVIDIA's tools disagree."""
-
 
 def expected_architectures(version: str, cuda: str) -> tuple[Architecture, ...]:
     """Return what NVIDIA's build holds in most of its modules; empty when it is not known.
@@ -80,9 +79,15 @@ def expected_architectures(version: str, cuda: str) -> tuple[Architecture, ...]:
 
 
 def has_code_for(version: str, cuda: str, cc: ComputeCapability) -> bool | None:
-    """Tell whether NVIDIA's build has machine code for a GPU; None when the build is not known."""
-    expected = expected_architectures(version, cuda)
-    return any(_serves(arch.number, cc) for arch in expected[:-1]) if expected else None
+    """Tell whether NVIDIA's build has machine code for a GPU; None when that is not known."""
+    answers = {
+        sass_serves(arch, cc, toolkit=cuda).certainty
+        for arch in expected_architectures(version, cuda)
+        if not arch.virtual
+    }
+    if Certainty.YES in answers:
+        return True
+    return False if answers == {Certainty.NO} else None
 
 
 def first_build_with(cc: ComputeCapability) -> str:
@@ -115,15 +120,12 @@ _MENDED = tuple(".".join(map(str, row.version_high)) for row in KNOWN_BAD if row
 def _runs(version: str, cuda: str, cc: ComputeCapability) -> bool:
     if any(row.severity == "fail" for row in matching("libnccl.so.2", version, cuda, cc)):
         return False
+    by = version_numbers(cuda)
+    for arch in expected_architectures(version, cuda):
+        row = row_of(arch.compute_capability)
+        if row is not None and row.last_toolkit and version_numbers(row.last_toolkit) < by:
+            return False  # that version does not build with this CUDA
     return bool(has_code_for(version, cuda, cc))
-
-
-def _serves(sm: int, cc: ComputeCapability) -> bool:
-    """Tell whether plain machine code is sure to run; the rule of the programming guide."""
-    row = row_of(cc)
-    if cc.sm in _EQUAL_ONLY or (row is not None and row.integrated):
-        return sm == cc.sm
-    return sm // 10 == cc.major and sm <= cc.sm
 
 
 def _in_order(texts: Iterable[str]) -> list[str]:

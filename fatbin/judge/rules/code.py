@@ -19,7 +19,15 @@ from fatbin.judge.case import (
 from fatbin.judge.content import ptx_named, sass_named
 from fatbin.judge.coverage import is_link_failure
 from fatbin.judge.facts.known_bad import matching
-from fatbin.judge.rules.shared import finding, native, remedy, samples
+from fatbin.judge.rules.shared import (
+    finding,
+    good_nccl,
+    more_sass,
+    native,
+    passes_over_sass,
+    remedy,
+    samples,
+)
 from fatbin.judge.verdict import Evidence, Finding, Severity
 
 TYPE_CHECKING = False
@@ -139,7 +147,7 @@ def compiled(case: Case) -> Iterator[Finding]:
         f"{case.called}: {number:,} of {plural(case.coverage.modules, 'module')} "
         f"{'runs' if number == 1 else 'run'} on {case.gpu} by compiling PTX for "
         f"{listed(in_order(archs))}{version} at first use{needs}",
-        action=f"build SASS for {native(case.gpu.cc)} to load at once",
+        action=f"{more_sass(case)} to load at once",
         because=samples(case, answers, chosen=True),
     )
 
@@ -230,7 +238,8 @@ def specialised(case: Case) -> Iterator[Finding]:
             f"{case.gpu}",
             because=(*samples(case, case.having("specialised")), fact("library.specialised")),
         )
-    if coverage.serving < coverage.best:
+    # What the driver refuses is there all the same, and would be with another driver.
+    if coverage.serving + coverage.refused < coverage.best and not passes_over_sass(case):
         yield finding(
             case,
             "FB112",
@@ -250,7 +259,7 @@ def known_faults(case: Case) -> Iterator[Finding]:
             "FB301",
             Severity(row.severity),
             f"{case.called} is known to fail on {case.gpu}: {row.symptom}",
-            action=f"use {row.remedy}",
+            action=f"use {good_nccl(case) or row.remedy}",
             because=(
                 Evidence("fact", row.id, row.symptom, sources_text(row.sources), row.certain),
             ),

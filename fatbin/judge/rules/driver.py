@@ -6,6 +6,7 @@ from fatbin.judge.case import Case, cuda_of, fact, plural
 from fatbin.judge.driver import minimum_driver_for_toolkit_major
 from fatbin.judge.facts.architectures import row_of
 from fatbin.judge.facts.toolkits import ERRORS
+from fatbin.judge.facts.versions import version_numbers
 from fatbin.judge.loader import (
     INVALID_IMAGE,
     JIT_COMPILATION_DISABLED,
@@ -13,8 +14,9 @@ from fatbin.judge.loader import (
     UNSUPPORTED_PTX_VERSION,
     drives,
     first_driver_of,
+    last_driver_of,
 )
-from fatbin.judge.rules.shared import finding, native, samples
+from fatbin.judge.rules.shared import finding, more_sass, samples
 from fatbin.judge.verdict import Evidence, Finding, Severity
 
 TYPE_CHECKING = False
@@ -57,17 +59,22 @@ def device_supported(case: Case) -> Iterator[Finding]:
 def runtime_supported(case: Case) -> Iterator[Finding]:
     """FB203: whether the driver is new enough for the CUDA runtime that the library uses."""
     version = runtime_of(case.library)
-    if version is None or case.driver is None or case.driver.cuda[0] >= version[0]:
+    reader = case.loader.reader
+    if version is None or reader is None or reader.cuda[0] >= version[0]:
         return
     major, told = version
     floor = minimum_driver_for_toolkit_major(major)
+    action = f"use driver {floor} or later" if floor else f"use a driver of CUDA {major}"
+    last = last_driver_of(case.gpu.cc)
+    if last is not None and last.cuda[0] < major:
+        action = f"use a build by CUDA {last.cuda[0]}: {last} is the last driver for {case.gpu}"
     yield finding(
         case,
         "FB203",
         Severity.FAIL,
-        f"{case.called} needs the runtime of CUDA {major}; driver {case.driver} is of CUDA "
-        f"{case.driver.cuda[0]}.{case.driver.cuda[1]} (error 35, insufficient driver)",
-        action=f"use driver {floor} or later" if floor else f"use a driver of CUDA {major}",
+        f"{case.called} needs the runtime of CUDA {major}; {_reader(case)} is of CUDA "
+        f"{reader.cuda[0]}.{reader.cuda[1]} (error 35, insufficient driver)",
+        action=action,
         because=(Evidence("entry", case.library.location, told), fact("driver.runtime-major")),
     )
 
@@ -89,11 +96,12 @@ def runtime_of(library: Library) -> tuple[int, str] | None:
         digits = name.rpartition("_")[2].partition(".")[0]
         if len(digits) == 3:  # noqa: PLR2004 - cudart64_110.dll is 11.0, cudart64_12.dll is 12
             digits = digits[:2]
-    if digits.isascii() and digits.isdigit():
-        return int(digits), f"needs {name}"
-    built = cuda_of(library).partition(".")[0]
-    if name and built.isascii() and built.isdigit():
-        return int(built), f"version {linkage.version}, CUDA runtime {name}"
+    needed = version_numbers(digits)
+    if needed:
+        return needed[0], f"needs {name}"
+    built = version_numbers(cuda_of(library))
+    if name and built:
+        return built[0], f"version {linkage.version}, CUDA runtime {name}"
     return None
 
 
@@ -127,25 +135,30 @@ def refused_code(case: Case) -> Iterator[Finding]:
 
 
 def _refusal(case: Case, code: int, driver: int) -> tuple[str, str, str]:
-    newer = f"use a driver of branch {driver} or later" if driver else "use a newer driver"
+    which = f"driver of branch {driver} or later" if driver else "newer driver"
+    newer = f"use a {which}, or "
+    last = last_driver_of(case.gpu.cc)
+    after = ""
+    if last is not None and (driver > last.branch or not driver):
+        newer, after = "", f"; {last} is the last driver for {case.gpu}"
     if code == UNSUPPORTED_PTX_VERSION:
-        said = f"driver {case.driver} reads PTX up to ISA {_isa(case)}"
+        said = f"{_reader(case)} reads PTX up to ISA {_isa(case)}"
         return (
             "FB204",
             f"can only be compiled for {case.gpu}, and the PTX is too new: {said} (error 222)",
-            f"{newer}, or build SASS for {native(case.gpu.cc)}",
+            f"{newer}{more_sass(case)}{after}",
         )
     if code == INVALID_IMAGE:
         return (
             "FB205",
-            f"for {case.gpu} are zstd-compressed: driver {case.driver} cannot read it (error 200)",
-            f"{newer}, or build with --compress-mode=speed",
+            f"for {case.gpu} are zstd-compressed: {_reader(case)} cannot read it (error 200)",
+            f"{newer}build with --compress-mode=speed{after}",
         )
     if code == JIT_COMPILATION_DISABLED:
         return (
             "FB206",
             f"must be compiled for {case.gpu}, and CUDA_DISABLE_PTX_JIT=1 is set (error 223)",
-            f"unset CUDA_DISABLE_PTX_JIT, or build SASS for {native(case.gpu.cc)}",
+            f"unset CUDA_DISABLE_PTX_JIT, or {more_sass(case)}",
         )
     known = ERRORS.get(code)
     meaning = f": {known.meaning}" if known else ""
@@ -156,5 +169,13 @@ def _refusal(case: Case, code: int, driver: int) -> tuple[str, str, str]:
     )
 
 
+def _reader(case: Case) -> str:
+    """Return the driver that reads code, for a message."""
+    if case.driver is not None or case.loader.reader is None:
+        return f"driver {case.driver}"
+    return f"driver {case.loader.reader}, the last for {case.gpu},"
+
+
 def _isa(case: Case) -> str:
-    return "{}.{}".format(*case.driver.ptx_isa) if case.driver else "?"
+    reader = case.loader.reader
+    return "{}.{}".format(*reader.ptx_isa) if reader else "?"

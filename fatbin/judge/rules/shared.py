@@ -6,7 +6,6 @@ from fatbin.judge.case import Case, entries, facts, name_of
 from fatbin.judge.content import has_ptx
 from fatbin.judge.facts.architectures import row_of
 from fatbin.judge.facts.nccl import first_build_with
-from fatbin.judge.serving import ptx_serves, sass_serves
 from fatbin.judge.verdict import Evidence, Finding, Severity
 
 TYPE_CHECKING = False
@@ -22,16 +21,35 @@ _MOST_GROUPS = 3
 
 def remedy(case: Case) -> str:
     """Return what makes a library serve a GPU natively, one line."""
-    words = []
-    if name_of(case.library).startswith("libnccl.so"):
-        build = first_build_with(case.gpu.cc)
-        if build:
-            words.append(f"use {build}")
-    if not words:
-        words.append(f"build SASS for {native(case.gpu.cc)}")
+    if passes_over_sass(case):
+        return f"{UNSET}, or build PTX too"
+    build = good_nccl(case)
+    words = [f"use {build}" if build else f"build SASS for {native(case.gpu.cc)}"]
     if not has_ptx(case.modules.content):
         words.append("no PTX: a newer driver will not help")
     return "; ".join(words)
+
+
+def good_nccl(case: Case) -> str:
+    """Return the first NCCL that serves a GPU well; empty where the library is another one."""
+    if not name_of(case.library).startswith("libnccl.so"):
+        return ""
+    return first_build_with(case.gpu.cc)
+
+
+UNSET = "unset CUDA_FORCE_PTX_JIT, which passes SASS over"
+
+
+def passes_over_sass(case: Case) -> bool:
+    """Tell whether the process would not take SASS if it were there."""
+    return case.loader.environment.force_ptx_jit and any(
+        group.module.form == "container" for group in case.modules.judged
+    )
+
+
+def more_sass(case: Case) -> str:
+    """Return how a module comes to be loaded without the driver's compiler."""
+    return UNSET if passes_over_sass(case) else f"build SASS for {native(case.gpu.cc)}"
 
 
 def native(cc: ComputeCapability) -> str:
@@ -62,13 +80,7 @@ def _why(case: Case, answer: Answered) -> Iterator[str]:
     if answer.choice.serves or answer.choice.entry >= 0:
         return
     for entry in answer.group.module.entries:
-        if entry.arch is None:
-            continue
-        if entry.kind == "sass":
-            cuda = case.driver.cuda if case.driver else None
-            yield from sass_serves(entry.arch, case.gpu.cc, cuda).because
-        elif entry.kind == "ptx":
-            yield from ptx_serves(entry.arch, case.gpu.cc).because
+        yield from case.loader.why_not(entry)
 
 
 def finding(

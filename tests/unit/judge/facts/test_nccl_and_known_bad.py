@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fatbin import ComputeCapability
-from fatbin.judge.facts.known_bad import KNOWN_BAD, KnownBad, matching, version_numbers
+from fatbin.judge.facts.known_bad import KNOWN_BAD, KnownBad, matching
 from fatbin.judge.facts.nccl import expected_architectures, first_build_with
+from fatbin.judge.facts.versions import version_numbers
 
 
 @pytest.mark.parametrize(
@@ -43,11 +44,11 @@ def test_architectures_of_a_build(version: str, cuda: str, archs: str) -> None:
         ("7.5", "NCCL 2.12 or later"),
         ("8.7", ""),
         ("9.0", "NCCL 2.15 or later built by CUDA 11.8 or later"),
-        ("10.3", "NCCL 2.25 or later built by CUDA 12.8 or later"),
+        ("10.3", "NCCL 2.27.3 or later built by CUDA 13.0 or later"),
         ("10.7", "NCCL 2.32 or later built by CUDA 13.4 or later"),
         ("11.0", "NCCL 2.27.5 or later built by CUDA 13.0 or later"),
         ("12.0", "NCCL 2.26 or later built by CUDA 12.8 or later"),
-        ("12.1", "NCCL 2.25 or later built by CUDA 12.8 or later"),
+        ("12.1", "NCCL 2.27.3 or later built by CUDA 13.0 or later"),
         ("13.0", ""),
     ],
 )

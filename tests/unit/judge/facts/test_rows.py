@@ -10,11 +10,12 @@ import pytest
 from fatbin import Architecture, ComputeCapability
 from fatbin.judge.facts.architectures import ARCHITECTURES, ArchitectureRow, row_of
 from fatbin.judge.facts.gpus import GPUS, gpus_of
-from fatbin.judge.facts.known_bad import KNOWN_BAD, version_numbers
+from fatbin.judge.facts.known_bad import KNOWN_BAD
 from fatbin.judge.facts.nccl import BUILDS
 from fatbin.judge.facts.sources import SOURCES
 from fatbin.judge.facts.statements import STATEMENTS
 from fatbin.judge.facts.toolkits import ERRORS, FLOORS, TOOLKITS, ZSTD, ToolkitRow
+from fatbin.judge.facts.versions import version_numbers
 
 ROWS: tuple[Any, ...] = (*ARCHITECTURES, *GPUS, *KNOWN_BAD, *BUILDS, *TOOLKITS, *FLOORS, ZSTD)
 KNOWN = "2.0 2.1 3.0 3.2 3.5 3.7 5.0 5.2 5.3 6.0 6.1 6.2 7.0 7.2 7.5 8.0 8.6 8.7 8.8 8.9 9.0 10.0 10.1 10.3 10.7 11.0 12.0 12.1"

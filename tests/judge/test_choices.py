@@ -1,0 +1,91 @@
+"""What the driver takes where two answers lie close together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from made import entry, module
+
+from fatbin.arch import Architecture, ComputeCapability
+from fatbin.inventory import Module
+from fatbin.judge.driver import Driver
+from fatbin.judge.loader import Choice, choose
+from fatbin.judge.serving import Certainty, sass_serves
+from fatbin.kinds import EntryFlags, Place
+
+LINUX, WINDOWS, MAC = EntryFlags.HOST_LINUX, EntryFlags.HOST_WINDOWS, EntryFlags.HOST_MAC
+
+
+def chosen(made: Module, device: str, driver: str = "", **more: Any) -> Choice:  # noqa: ANN401
+    return choose(
+        made, ComputeCapability.parse(device), Driver.parse(driver) if driver else None, **more
+    )
+
+
+def container(*entries: Any) -> Module:  # noqa: ANN401
+    return Module(place=Place.LOADABLE, form="container", wrapper=1, entries=entries)
+
+
+@pytest.mark.parametrize(
+    ("code", "toolkit", "has_compat", "wanted"),
+    [
+        ("sm_100f", "", False, Certainty.YES),
+        ("sm_100f", "", True, Certainty.UNSURE),
+        ("sm_100f", "12.9", False, Certainty.UNSURE),
+        ("sm_100f", "13.0", False, Certainty.YES),
+        ("sm_100", "", False, Certainty.UNSURE),
+    ],
+)
+def test_family_code_without_a_mask(
+    code: str, toolkit: str, *, has_compat: bool, wanted: Certainty
+) -> None:
+    serving = sass_serves(
+        Architecture.parse(code), ComputeCapability(10, 3), toolkit=toolkit, has_compat=has_compat
+    )
+    assert serving.certainty is wanted
+
+
+def test_family_code_comes_before_plain_and_device_code_before_both() -> None:
+    assert chosen(module("sm_100", "sm_100f"), "10.0").entry == 1
+    assert chosen(module("sm_100", "sm_100f", "sm_100a"), "10.0").entry == 2
+
+
+@pytest.mark.parametrize("text", ["sm_80", "compute_80"])
+@pytest.mark.parametrize(
+    ("flags", "host", "serves"),
+    [
+        (0, "linux", True),
+        (LINUX, "linux", True),
+        (WINDOWS, "linux", False),
+        (MAC, "linux", False),
+        (MAC | LINUX, "linux", True),
+        (WINDOWS, "windows", True),
+        (LINUX, "windows", False),
+        (WINDOWS, "", True),
+    ],
+)
+def test_entries_for_another_system_do_not_count(
+    text: str, flags: int, host: str, *, serves: bool
+) -> None:
+    assert chosen(module(text, flags=int(flags)), "8.0", host=host).serves is serves
+
+
+def test_doubt_is_no_more_than_doubt_where_the_ptx_beside_it_cannot_be_read() -> None:
+    made = module("sm_120", "compute_120 8.8", toolkit="12.9")
+    compiled = chosen(made, "12.1")
+    assert (compiled.how, compiled.entry) == ("jit", 1)
+    late = container(*made.entries[:1], entry("compute_120 9.9"))
+    doubtful = chosen(late, "12.1", "580")
+    assert (doubtful.how, doubtful.certainty, doubtful.entry) == ("native", Certainty.UNSURE, 0)
+
+
+def test_the_nearest_of_doubtful_code_is_taken() -> None:
+    assert chosen(module("sm_80", "sm_86"), "8.7").entry == 1
+    assert chosen(module("sm_86", "sm_80"), "8.7").entry == 0
+
+
+def test_an_executable_image_misses_nothing() -> None:
+    made = module("sm_80", unresolved=True, relocatable=False)
+    assert chosen(made, "8.0").serves
+    assert chosen(made._replace(entries=(entry("sm_80", unresolved=True),)), "8.0").code == 500
