@@ -7,6 +7,7 @@ from fatbin.judge.content import HOSTS
 from fatbin.judge.facts.sources import SOURCES
 from fatbin.judge.facts.statements import STATEMENTS
 from fatbin.judge.verdict import Evidence
+from fatbin.kinds import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,10 +57,19 @@ class Case(Record):
         """Tell whether a library can do without these modules being better than they are.
 
         It can where others serve the GPU natively, and these are so by design or few: no more than
-        the share of holes that the policy allows.
+        the share of holes that the policy allows. PTX that stands by itself in the data of a
+        library, as in cuDNN and CUPTI, is compiled by that library when it wants to, and no other
+        form of it is to be had.
         """
-        others = sum(answer.group.size for answer in answers if not answer.by_design)
-        return self.coverage.native > 0 and others <= self.policy.max_holes * self.coverage.modules
+        found = [*answers]
+        others = sum(answer.group.size for answer in found if not answer.by_design)
+        if self.coverage.native:
+            return others <= self.policy.max_holes * self.coverage.modules
+        loose = all(
+            answer.group.module.place is Place.EMBEDDED and answer.group.module.form == "ptx"
+            for answer in found
+        )
+        return loose and not others
 
     @property
     def called(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from made import inventory, library, module
+from made import entry, inventory, library, module
 
 import fatbin
 from fatbin.inventory import Inventory, Library
@@ -383,6 +383,26 @@ def test_relocatable_code_needs_a_link() -> None:
     verdict = check(inventory(lib), gpus="9.0")
     assert codes(verdict) == {"FB109"}
     assert outcome(lib, "7.5") == "FAIL"
+    member = lib._replace(linkage=None, location="/lib/libcudadevrt.a::cuda_device_runtime.o")
+    verdict = check(inventory(member), gpus="9.0")
+    assert verdict.outcome.value == "PASS", "an object is there to be linked"
+    assert finding(verdict, "FB109").severity is Severity.NOTE
+
+
+def test_loose_ptx_in_the_data_of_a_library_is_no_alarm() -> None:
+    """cuDNN and CUPTI carry PTX texts that they compile themselves, and nothing else."""
+    text = entry("compute_50 5.0", fatbin.Place.EMBEDDED)
+    loose = fatbin.Module(place=fatbin.Place.EMBEDDED, form="ptx", entries=(text,))
+    verdict = check(inventory(library(loose, name="libcudnn_graph.so.9")), gpus="9.0")
+    assert verdict.outcome.value == "PASS"
+    assert finding(verdict, "FB105").severity is Severity.NOTE
+    strict = check(inventory(library(loose)), gpus="9.0", policy=Policy(ptx="fail"))
+    assert strict.outcome.value == "FAIL"
+    assert outcome(library(loose), "9.0", "CUDA 8.0") == "FAIL", "the driver does not know the GPU"
+    registered = loose._replace(place=fatbin.Place.LOADABLE, form="container")
+    assert outcome(library(registered), "9.0") == "WARN"
+    bare = loose._replace(place=fatbin.Place.BARE)
+    assert outcome(library(bare), "9.0") == "WARN"
 
 
 def test_ltoir_alone_cannot_be_judged() -> None:

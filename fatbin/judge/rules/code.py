@@ -206,12 +206,16 @@ def uncertain(case: Case) -> Iterator[Finding]:
 
 
 def relocatable_only(case: Case) -> Iterator[Finding]:
-    """FB109: nothing that is loaded; what was judged is input of a device link."""
+    """FB109: nothing that is loaded; what was judged is input of a device link.
+
+    Of an object, which is there to be linked, that is a note.
+    """
     if case.modules.relocatable_only:
+        linked = case.library.linkage is not None
         yield finding(
             case,
             "FB109",
-            Severity.WARN,
+            Severity.WARN if linked else Severity.NOTE,
             f"{case.called} holds relocatable code only, which needs a device link before it can "
             f"be loaded; judged is what it brings to that for {case.gpu}",
             action="check the linked library or program",
