@@ -260,7 +260,10 @@ def _named(name: str) -> tuple[str, str]:
 
 
 def _refused(name: str, what: str) -> FormatError:
-    return FormatError(f"expected a path inside the image, found {what}: {name}", field="name")
+    said = f"expected a path inside the image, found {what}: {name}"
+    # Bytes of names that are no UTF-8 are written out, as in locations.
+    said = said.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return FormatError(said, field="name")
 
 
 def _remove(parent: Directory, name: str, layer: int) -> None:
