@@ -176,7 +176,7 @@ def _configuration(prefix: str) -> dict[str, str]:
 def _listed(folder: str) -> list[str]:
     try:
         return sorted(os.listdir(folder))
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a NUL in the path
         return []
 
 

@@ -204,3 +204,11 @@ def test_the_loader_takes(
 ) -> None:
     environ = {"LD_LIBRARY_PATH": path} if path else {}
     assert fatbin.loader_order(Inventory(libraries), SONAME, environ) == wanted
+
+
+def test_a_configuration_that_makes_no_sense_adds_nothing(tmp_path: Path) -> None:
+    install(tmp_path / "lib" / "python3.12" / "site-packages")
+    (tmp_path / "pyvenv.cfg").write_bytes(
+        b"home = \0/usr/bin\ninclude-system-site-packages = true\n"
+    )
+    assert owners(f"env:{tmp_path}") == {"a.so": "some-package 1.2.3", "loose.cubin": " "}
