@@ -67,7 +67,8 @@ def run_preflight(arguments: argparse.Namespace) -> int:
                 entering=entered.append,
             )
     except (SystemExit, KeyboardInterrupt):
-        _put_log(arguments, f"ERROR: ended from outside in {entered[-1]}\n")
+        stage = entered[-1] if entered else "its start"
+        _put_log(arguments, f"ERROR: ended from outside in {stage}\n")
         raise
     code = exit_code(result.outcome, strict=arguments.strict)
     written = _write(arguments, result)

@@ -7,7 +7,7 @@ import re
 import sys
 
 from fatbin._record import Record
-from fatbin.errors import PolicyError, SourceError
+from fatbin.errors import MissingDependencyError, PolicyError, SourceError
 from fatbin.judge.policy import KEYS, Policy, refused, unknown_key
 
 TYPE_CHECKING = False
@@ -120,7 +120,11 @@ def _loads(text: str) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib  # noqa: PLC0415 - only files need it
     else:
-        import tomli as tomllib  # noqa: PLC0415
+        try:
+            import tomli as tomllib  # noqa: PLC0415
+        except ModuleNotFoundError as exc:  # of a program in one file that was made without it
+            msg = "policies cannot be read before Python 3.11 without tomli"
+            raise MissingDependencyError(msg, requirement="tomli") from exc
     return tomllib.loads(text)
 
 

@@ -50,6 +50,7 @@ _LINE_BYTES = 64 << 20
 _KEPT_BYTES = 2000
 _END: bytes = b""
 _GRACE = 5.0
+_POLL = 0.002
 
 
 class TimedOut(Exception):  # noqa: N818 - no error for users: callers turn it into words
@@ -146,11 +147,11 @@ class Child:
 
     def end(self) -> str:
         """End the process if it has not ended; return how it ended, empty when it went well."""
-        try:
-            code = self._process.wait(_GRACE if self._silent else 0.0)
-        except subprocess.TimeoutExpired:
-            code = 0  # it is ended here; that is no fault of its own
+        by_itself = self._ends_within(_GRACE if self._silent else 0.0)
+        if self._process.returncode is None:
             self._kill()
+        # What is ended here is no fault of its own.
+        code = self._process.wait() if by_itself else 0
         for thread in self._threads:
             thread.join(_GRACE)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
@@ -159,9 +160,30 @@ class Child:
                 stream.close()
         return _how(code)
 
+    def _ends_within(self, seconds: float) -> bool:
+        """Tell whether the process ends by itself; it is not reaped where that can be done."""
+        if self._process.returncode is not None:
+            return True
+        if not hasattr(os, "waitid"):
+            try:
+                self._process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                return False
+            return True
+        deadline = Deadline(seconds)
+        pid, how = self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT
+        while os.waitid(os.P_PID, pid, how) is None:
+            if not deadline.left:
+                return False
+            time.sleep(_POLL)
+        return True
+
     def _kill(self) -> None:
+        """End the process and what it started, which would hold its pipes open."""
         if os.name == "posix":
-            os.killpg(self._process.pid, signal.SIGKILL)  # not reaped yet, so it is still ours
+            # Not reaped yet, so the number is still ours; macOS refuses when all have ended.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         else:
             self._process.kill()
         self._process.wait()

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["file_identity", "machine_identity", "recall", "remember"]
 
 DRIVER = "/proc/driver/nvidia"
+_OTHERS = 0o022
 _MOST = 1 << 14
 """Bytes that are read of a file about the machine."""
 
@@ -45,15 +46,17 @@ def _text(path: str) -> str:
 
 
 def recall(parts: Iterable[str], environment: Mapping[str, str] = os.environ) -> bool:
-    """Tell whether the same was remembered by this user."""
+    """Tell whether this user remembered the same, where nobody else can write."""
     path = _path(parts, environment)
     if not path:
         return False
     try:
-        found = os.lstat(path)
+        found, folder = os.lstat(path), os.lstat(os.path.dirname(path))
     except OSError:
         return False
-    return not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+    if not hasattr(os, "geteuid"):
+        return True
+    return found.st_uid == folder.st_uid == os.geteuid() and not folder.st_mode & _OTHERS
 
 
 def remember(parts: Iterable[str], environment: Mapping[str, str] = os.environ) -> bool:

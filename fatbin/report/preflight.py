@@ -149,6 +149,7 @@ def _labels(labels: dict[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
+    text = text.encode("utf-8", "backslashreplace").decode()  # before backslashes are doubled
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 

@@ -99,7 +99,8 @@ def plan_environment(target: str, options: Options) -> Plan:
     collector = Collector(target, options.limits)
     files: dict[str, TreeFile] = {}
     seen: set[tuple[int, ...]] = set()
-    for folder in (*environment.packages, *environment.libraries):
+    linked = [link for folder in environment.packages for link in _linked_packages(folder)]
+    for folder in (*environment.packages, *linked, *environment.libraries):
         for file in tree_files(folder, collector, packages=False):
             if file.identity[:2] not in seen:  # lib of conda holds site-packages
                 seen.add(file.identity[:2])
@@ -146,6 +147,14 @@ def _package_folders(prefix: str) -> Iterator[str]:
         yield windows
 
 
+def _linked_packages(folder: str) -> Iterator[str]:
+    """Yield the packages that are links to folders: the interpreter imports from these too."""
+    for name in _listed(folder):
+        path = os.path.join(folder, name)
+        if os.path.islink(path) and os.path.isdir(path):
+            yield path
+
+
 def _conda_libraries(prefix: str, *, conda: bool) -> tuple[str, ...]:
     if not conda:
         return ()
@@ -167,15 +176,16 @@ def _configuration(prefix: str) -> dict[str, str]:
 def _listed(folder: str) -> list[str]:
     try:
         return sorted(os.listdir(folder))
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a NUL in the path
         return []
 
 
 def _distinct(folders: Iterable[str]) -> list[str]:
     """Return folders in order, those that are the same once."""
-    return list({os.path.realpath(folder): folder for folder in reversed(list(folders))}.values())[
-        ::-1
-    ]
+    found: dict[str, str] = {}
+    for folder in folders:
+        found.setdefault(os.path.realpath(folder), folder)
+    return list(found.values())
 
 
 def _owner(file: TreeFile, owners: dict[str, Distribution]) -> Distribution | None:

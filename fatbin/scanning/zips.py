@@ -17,6 +17,7 @@ from fatbin.errors import (
     TruncatedError,
 )
 from fatbin.format.layouts import ZIP64_END, ZIP64_LOCATOR, ZIP_END, ZIP_LOCAL, ZIP_MEMBER
+from fatbin.scanning.spool import damaged
 from fatbin.scanning.streams import ViewStream
 
 TYPE_CHECKING = False
@@ -189,9 +190,13 @@ class _Inflating:
         """Return up to so many bytes; none at the end.
 
         Raises:
-            SourceError: the content is longer or shorter than declared, or its CRC is another.
+            SourceError: the content does not inflate, is longer or shorter than declared, or its
+                CRC is another.
         """
-        data = self._pieces(size)
+        try:
+            data = self._pieces(size)
+        except (zlib.error, OSError, ValueError) as exc:  # the last two are of bzip2
+            raise damaged(exc, self._name) from exc
         if not data and not self._eof:
             return data
         self._count += len(data)

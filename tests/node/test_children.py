@@ -171,6 +171,32 @@ def test_a_worker_that_fails_is_told() -> None:
         assert child.errors == "KeyError: 'nobody'"
 
 
+@pytest.mark.skipif(not hasattr(os, "waitid"), reason="no waitid")
+@pytest.mark.parametrize("how", ["os._exit(3)", "time.sleep(60)"])
+def test_what_a_child_has_started_ends_with_it(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "starts_more.py").write_text(
+        "import os, subprocess, sys, time\n"
+        "def main(request):\n"
+        "    more = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "    os.write(1, b'{\"pid\": %d}\\n' % more.pid)\n"
+        f"    {how}\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    began = time.monotonic()
+    with Child("starts_more", {}) as child:
+        message = child.message(20)
+        time.sleep(0.2)
+        said = child.end()
+    assert message is not None
+    assert said == ("ended with exit code 3" if "exit" in how else "")
+    assert time.monotonic() - began < 4
+    while is_running(message["pid"]):
+        assert time.monotonic() - began < 10
+        time.sleep(0.02)
+
+
 def test_a_worker_without_text() -> None:
     with pytest.raises(DeviceError, match="source text of math"):
         Child("math", {})

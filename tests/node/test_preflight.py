@@ -382,6 +382,8 @@ def test_metrics() -> None:
     names = {line.partition(" ")[0].partition("{")[0] for line in samples}
     assert {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")} == names
     assert "fatbin_preflight_success 0" in metrics(run("none.so"))
+    odd = metrics(found._replace(node='a\udcff"\\\n'))
+    assert r"""info{node="a\\udcff\"\\\n",""" in odd
 
 
 def test_the_document_has_what_each_stage_is_made_of() -> None:

@@ -318,6 +318,15 @@ def test_a_launcher_makes_this_process_one_rank_of_its_job() -> None:
     assert steps[-1] == "leaving together"
 
 
+@pytest.mark.parametrize("name", ["RANK", "WORLD_SIZE", "LOCAL_RANK"])
+def test_a_launcher_that_gives_no_number_is_an_error(name: str) -> None:
+    launcher = dict.fromkeys(
+        ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"), "1"
+    )
+    with pytest.raises(DeviceError, match=f"expected a number in {name}, found 'x'"):
+        run(env={**launcher, name: "x"})
+
+
 def test_half_a_launcher_is_none() -> None:
     assert run(env={"RANK": "5", "WORLD_SIZE": "8"}, ranks=1).ranks == 1
 

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 from job import PYTHON
+from machine import is_running
 from support import ROOT
 
+from fatbin.node.smoke.ranks import Rank
 from fatbin.node.smoke.signs import compute_cache, folder_size, processor_seconds
 
 if not sys.platform.startswith("linux"):
@@ -120,3 +122,18 @@ def test_what_c_prints_is_seen_before_the_process_is_killed() -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([PYTHON, "-c", text], env=env, capture_output=True, check=False)
     assert done.stdout == b"a line of C\n"
+
+
+@pytest.mark.parametrize(("end", "ended"), [("exit 3", "exit code 3"), ("kill -9 $$", "SIGKILL")])
+def test_what_a_rank_has_started_ends_with_it(end: str, ended: str, tmp_path: Path) -> None:
+    number = tmp_path / "pid"
+    script = f"sleep 60 & echo $! > {number}; {end}"
+    began = time.monotonic()
+    rank = Rank({"rank": 0}, python=("/bin/sh", "-c", script), env=os.environ, started=began)
+    while not (number.exists() and number.read_text().strip()):
+        time.sleep(0.01)
+    time.sleep(0.2)
+    assert rank.end().ended == ended
+    while is_running(int(number.read_text())):
+        assert time.monotonic() - began < 10
+        time.sleep(0.02)

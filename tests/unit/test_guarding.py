@@ -195,6 +195,16 @@ def test_named_gpus_are_remembered_by_their_names() -> None:
     assert states == ["passed", "remembered", "passed"]
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no owners")
+def test_a_place_where_others_can_write_is_not_believed(tmp_path: Path) -> None:
+    def state() -> str:
+        return fatbin.guard([HAS_75_90_120], gpus="9.0").state
+
+    assert [state(), state()] == ["passed", "remembered"]
+    (tmp_path / "cache" / "fatbin" / "guard").chmod(0o777)
+    assert [state(), state()] == ["passed", "passed"]
+
+
 def test_without_a_place_nothing_is_remembered(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from fatbin.errors import FatbinError
+from fatbin.errors import DeviceError, FatbinError
 from fatbin.node.smoke.conclude import conclude
 from fatbin.node.smoke.records import SmokeOutcome, SmokePrediction, SmokeResult
 from fatbin.node.smoke.supervise import Limits, watch
@@ -70,7 +70,7 @@ def smoke_nccl(
         The result. What cannot be tried here (no GPU, no torch, no NCCL) is SKIPPED, with why.
 
     Raises:
-        DeviceError: the processes cannot be started.
+        DeviceError: the processes cannot be started, or a launcher's variable is no number.
     """
     began = time.monotonic()
     env = dict(os.environ if environment is None else environment)
@@ -81,6 +81,8 @@ def smoke_nccl(
 
         detection = detect()
     launched = all(env.get(name) for name in LAUNCHER)
+    if launched:
+        _require_numbers(env)
     count = 1 if launched else (ranks or len(detection.gpus))
     problem = _nothing_to_try(detection, count)
     if problem is not None:
@@ -103,6 +105,12 @@ def smoke_nccl(
     world = int(env["WORLD_SIZE"]) if launched else count
     result = summed_up(rounds, world, _predictor(detection, requests[0]["device"], count, env))
     return result._replace(seconds=time.monotonic() - began)
+
+
+def _require_numbers(env: Mapping[str, str]) -> None:
+    for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
+        if not (env[name].isascii() and env[name].isdigit()):
+            raise DeviceError(f"expected a number in {name}, found {env[name][:40]!r}")
 
 
 def _nothing_to_try(detection: Detection, count: int) -> SmokeResult | None:

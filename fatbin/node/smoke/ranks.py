@@ -13,6 +13,7 @@ import re
 import signal
 import subprocess
 import time
+from contextlib import suppress
 
 from fatbin.errors import DeviceError
 from fatbin.node.smoke.records import RankReport, SmokeStep
@@ -228,7 +229,7 @@ class Rank:
 
     def look(self) -> None:
         """See whether it has ended by itself."""
-        code = self._process.poll()
+        code = self._code()
         report = self._report
         if code is None or self._ended_by_us or report.ended or report.finished or report.skipped:
             return
@@ -238,6 +239,15 @@ class Rank:
         self._report = self._report._replace(
             ended=_how(code), ended_at=time.monotonic() - self._started
         )
+
+    def _code(self) -> int | None:
+        """Return how it has ended, None while it runs; it stays unreaped, and its number ours."""
+        if self._process.returncode is not None or not hasattr(os, "waitid"):
+            return self._process.poll()
+        found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if found is None:
+            return None
+        return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
     def _drain(self) -> None:
         """Take in what is left in the pipes of an ended process."""
@@ -253,7 +263,7 @@ class Rank:
 
     def ask_stack(self) -> None:
         """Have it write its stack; a process that cannot be asked yet is left alone."""
-        if self._steps and self._process.poll() is None:
+        if self._steps and self._code() is None:
             os.kill(self.pid, signal.SIGUSR1)
 
     def note(self, *, cores: float | None, cache: int | None) -> None:
@@ -264,9 +274,10 @@ class Rank:
         """End the process with all that it started, and return what was seen."""
         self.look()
         self._ended_by_us = True
-        if self._process.poll() is None:
-            # Not reaped yet, so the number is still ours.
-            os.killpg(self.pid, signal.SIGKILL)
+        if self._process.returncode is None:
+            # Not reaped yet, so the number is still ours; macOS refuses when all have ended.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
             self._process.wait()
         self._drain()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):

@@ -113,13 +113,23 @@ def _indexed(store: Store, platform: str, report: Report, *, verify: bool) -> It
     where = f"{store.location}::{INDEX}"
     leaves = _Leaves(store, verify=verify)
     leaves.collect(load(store, INDEX, verify=False), where, "", 0)
+    if not leaves.by_name and not store.has(MANIFEST):
+        msg = "expected an image, found an index that names none"
+        raise SourceError(msg, location=where)
     for name, manifests in leaves.by_name.items():
         try:
-            yield _chosen(store, name, manifests, platform, verify=verify)
+            yield from _chosen(store, name, manifests, platform, verify=verify)
         except (FormatError, SourceError, LimitExceededError) as exc:
             if len(leaves.by_name) == 1:
                 raise
             report(exc)
+
+
+class _Leaf(Record):
+    """An image manifest, and whether it stands in the outermost index."""
+
+    descriptor: Descriptor
+    outermost: bool
 
 
 class _Leaves:
@@ -130,7 +140,7 @@ class _Leaves:
         self._verify = verify
         self._seen: set[tuple[str, str]] = set()
         self._count = 0
-        self.by_name: dict[str, list[Descriptor]] = {}
+        self.by_name: dict[str, list[_Leaf]] = {}
 
     def collect(self, index: object, where: str, name: str, depth: int) -> None:
         if depth > _DEPTH:
@@ -149,7 +159,8 @@ class _Leaves:
                 place = f"{self._store.location}::{descriptor.path}"
                 self.collect(inner, place, named, depth + 1)
             else:
-                self.by_name.setdefault(named, []).append(descriptor)
+                leaf = _Leaf(descriptor, outermost=not depth)
+                self.by_name.setdefault(named, []).append(leaf)
 
 
 def _is_index(media_type: str) -> bool:
@@ -157,18 +168,22 @@ def _is_index(media_type: str) -> bool:
 
 
 def _chosen(
-    store: Store, name: str, manifests: list[Descriptor], platform: str, *, verify: bool
-) -> Image:
-    """Return the one manifest of an image that is asked for."""
-    found = [(_platform(store, manifest, verify=verify), manifest) for manifest in manifests]
-    if len(found) == 1 and not platform:
-        return _image(store, name, *found[0], verify=verify)
-    # "The first matching entry should be used", says the specification of several.
-    for wanted in (platform,) if platform else (DEFAULT_PLATFORM,):
-        for system, manifest in found:
-            if matches(system, wanted):
-                return _image(store, name, system, manifest, verify=verify)
-    raise _not_there(platform, [system for system, _ in found], store, name)
+    store: Store, name: str, manifests: list[_Leaf], platform: str, *, verify: bool
+) -> Iterator[Image]:
+    """Yield the one manifest of an image that is asked for, and images beside it without a name."""
+    found = [(_platform(store, leaf.descriptor, verify=verify), leaf) for leaf in manifests]
+    wanted = platform or ("" if len(found) == 1 else DEFAULT_PLATFORM)
+    fitting = [(system, leaf) for system, leaf in found if matches(system, wanted)]
+    if not fitting:
+        raise _not_there(platform, [system for system, _ in found], store, name)
+    # "The first matching entry should be used", says the specification of several in one index; but
+    # tools put images that have nothing to do with each other into the outermost one.
+    (first, leaf), *others = fitting
+    yield _image(store, name, first, leaf.descriptor, verify=verify)
+    for system, other in others:
+        if leaf.outermost and other.outermost and system == first:
+            more = f"{name}@{other.descriptor.digest}" if name else other.descriptor.digest
+            yield _image(store, more, system, other.descriptor, verify=verify)
 
 
 def _platform(store: Store, manifest: Descriptor, *, verify: bool) -> str:

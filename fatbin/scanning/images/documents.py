@@ -18,6 +18,7 @@ DOCUMENT_BYTES = 4 << 20
 """The longest document that is read; registries need not take longer ones either."""
 _DIGEST = re.compile(r"([a-z0-9]+(?:[.+_-][a-z0-9]+)*):([0-9a-fA-F]{32,256})")
 _ALGORITHMS = {"sha256": 64, "sha512": 128}
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SHOWN = 100
 _T = TypeVar("_T")
 
@@ -69,12 +70,16 @@ def load(store: Store, path: str, descriptor: Descriptor | None = None, *, verif
                 location=view.name,
             )
         try:
-            return json.loads(view.peek(0, view.size))
+            text = str(view.peek(0, view.size), "utf-8")
+            data = json.loads(text)
+            if _SURROGATE.search(text):  # half a pair is no text, and nothing can print it
+                json.dumps(data, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as exc:
             reason = " ".join(str(exc).split())[:_SHOWN]
             raise FormatError(
                 f"expected a JSON document, found: {reason}", location=view.name
             ) from exc
+        return data
 
 
 def check(view: View, descriptor: Descriptor, *, verify: bool) -> None:

@@ -219,10 +219,12 @@ class Reader:
         """Scan a file if it is worth it; None when nothing is to be said about it."""
         if entry.sparse:
             return self._sparse(entry, layer)
-        if entry.name.endswith((METADATA, RECORD)) and entry.size <= self._notes_left:
-            self._notes_left -= entry.size
-            return Note(source.read(entry.size))
         head = source.read(min(entry.size, HEAD_BYTES))
+        if entry.name.endswith((METADATA, RECORD)) and not worth_reading(head):
+            if entry.size <= self._notes_left:
+                self._notes_left -= entry.size
+                return Note(head + source.read(entry.size - len(head)))
+            return None
         if not head or head[0] not in FIRST_BYTES:
             return None
         location = f"{self._location}::{printable_path(entry.name)}"

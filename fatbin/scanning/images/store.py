@@ -53,18 +53,19 @@ class Folder:
             SourceError: missing or unreadable.
         """
         where = f"{self.location}::{name}"
+        path = os.path.join(self.location, _clean(name))
         try:
-            with open_view(os.path.join(self.location, name)) as view:
+            with open_view(path) as view:
                 view.name = where
                 view.path = ""  # what it holds is no file beside others
                 yield view
         except UnknownFormatError as exc:
-            if exc.location != os.path.join(self.location, name):
+            if exc.location != path:
                 raise
             msg = "expected a blob, found an empty file"
             raise SourceError(msg, location=where) from exc
         except SourceError as exc:
-            if exc.location == os.path.join(self.location, name):
+            if exc.location == path:
                 exc.location = where
             raise
 

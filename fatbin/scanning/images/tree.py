@@ -36,14 +36,16 @@ class Directory(dict[str, "Node"]):
 
     Attributes:
         layer: the last one that has the directory itself.
+        cleared: the last one for which all of lower layers was removed.
     """
 
-    __slots__ = ("layer",)
+    __slots__ = ("cleared", "layer")
 
     def __init__(self, layer: int) -> None:
         """Make an empty one."""
         super().__init__()
         self.layer = layer
+        self.cleared = -1
 
 
 class SymbolicLink:
@@ -260,7 +262,10 @@ def _named(name: str) -> tuple[str, str]:
 
 
 def _refused(name: str, what: str) -> FormatError:
-    return FormatError(f"expected a path inside the image, found {what}: {name}", field="name")
+    said = f"expected a path inside the image, found {what}: {name}"
+    # Bytes of names that are no UTF-8 are written out, as in locations.
+    said = said.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return FormatError(said, field="name")
 
 
 def _remove(parent: Directory, name: str, layer: int) -> None:
@@ -275,11 +280,17 @@ def _remove(parent: Directory, name: str, layer: int) -> None:
 
 
 def _keep_only(directory: Directory, layer: int) -> None:
-    """Remove everything that is not of one layer."""
+    """Remove everything that is not of one layer, the one that is applied.
+
+    What was gone through once for it holds nothing of others any more, however often it is asked.
+    """
     order: list[tuple[Directory, str, Directory]] = []
     pending = [directory]
     while pending:
         current = pending.pop()
+        if current.cleared == layer:
+            continue
+        current.cleared = layer
         for name, node in list(current.items()):
             if isinstance(node, Directory):
                 order.append((current, name, node))

@@ -84,6 +84,23 @@ def test_system_packages_count_where_the_environment_has_them(tmp_path: Path) ->
         assert len(fatbin.scan(f"env:{venv}").libraries) == count
 
 
+def test_a_package_that_is_a_link_to_a_folder_is_read(tmp_path: Path) -> None:
+    site = tmp_path / "env/lib/python3.12/site-packages"
+    site.mkdir(parents=True)
+    elsewhere = tmp_path / "store/pkg"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "k.cubin").write_bytes((FIXTURES / "saxpy_80.cubin").read_bytes())
+    (site / "pkg").symlink_to(elsewhere)
+    (site / "again").symlink_to("pkg")
+    info = site / "pkg-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: pkg\nVersion: 1.0\n\n")
+    (info / "RECORD").write_text("pkg/k.cubin,,\n")
+    (site / "more").symlink_to(".")
+    (library,) = fatbin.scan(f"env:{tmp_path / 'env'}").libraries
+    assert library.location.endswith("k.cubin")
+
+
 def test_conda_environments(tmp_path: Path) -> None:
     install(tmp_path / "lib" / "python3.12" / "site-packages")
     (tmp_path / "lib" / "libx.so.1").write_bytes(LIBRARY + b"other")
@@ -187,3 +204,11 @@ def test_the_loader_takes(
 ) -> None:
     environ = {"LD_LIBRARY_PATH": path} if path else {}
     assert fatbin.loader_order(Inventory(libraries), SONAME, environ) == wanted
+
+
+def test_a_configuration_that_makes_no_sense_adds_nothing(tmp_path: Path) -> None:
+    install(tmp_path / "lib" / "python3.12" / "site-packages")
+    (tmp_path / "pyvenv.cfg").write_bytes(
+        b"home = \0/usr/bin\ninclude-system-site-packages = true\n"
+    )
+    assert owners(f"env:{tmp_path}") == {"a.so": "some-package 1.2.3", "loose.cubin": " "}

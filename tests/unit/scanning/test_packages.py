@@ -565,3 +565,15 @@ def test_metadata_is_read_as_text() -> None:
     inventory = scan(broken, WHEEL)
     assert inventory.libraries[0].distribution == "some-package"
     assert [issue.location for issue in inventory.issues] == [f"{WHEEL}::{DIST_INFO}"]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+@pytest.mark.parametrize("at", [0, 5, 40])
+def test_metadata_that_does_not_inflate_is_an_issue_at_most(method: int, at: int) -> None:
+    data = bytearray(zipped(GOOD, (DIST_INFO, METADATA * 9), method=method))
+    row = ZIP_LOCAL.size + len(DIST_INFO)
+    start = data.index(b"PK\3\4", data.index(b"good.cubin")) + row
+    data[start + at : start + at + 4] = b"\xff\xfe\xfd\xfc"
+    inventory = fatbin.scan_bytes(bytes(data), WHEEL)
+    assert locations(inventory) == [f"{WHEEL}::good.cubin"]
+    assert inventory.libraries[0].distribution == "some-package"

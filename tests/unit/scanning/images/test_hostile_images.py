@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import tarfile
+import time
 import tracemalloc
 from typing import TYPE_CHECKING
 
@@ -374,3 +375,66 @@ def test_a_tar_archive_that_is_cut_is_no_clean_listing(tmp_path: Path) -> None:
     image = tmp_path / "x"
     image.write_bytes(docker_archive(LAYER)[:-16384])
     assert fatbin.scan(image).all_issues
+
+
+@pytest.mark.parametrize("text", [rb"\ud800", b"\xed\xa0\x80", rb"\udc80"])
+def test_half_a_character_in_a_document_is_told(text: bytes, tmp_path: Path) -> None:
+    rows = b'[{"Config": "c.json", "RepoTags": ["%s"], "Layers": ["l.tar"]}]' % text
+    archive = tmp_path / "x.tar"
+    members = (file("c.json", config_of([LAYER])), file("l.tar", LAYER))
+    archive.write_bytes(tar(*members, file("manifest.json", rows)))
+    with pytest.raises(fatbin.FormatError, match="expected a JSON document"):
+        fatbin.scan(archive)
+
+
+def test_whole_characters_are_text(tmp_path: Path) -> None:
+    rows = rb'[{"Config": "c.json", "RepoTags": ["\ud83d\ude00"], "Layers": ["l.tar"]}]'
+    archive = tmp_path / "x.tar"
+    members = (file("c.json", config_of([LAYER])), file("l.tar", LAYER))
+    archive.write_bytes(tar(*members, file("manifest.json", rows)))
+    assert names(fatbin.scan(archive)) == ["a.cubin"]
+
+
+def test_device_code_under_the_name_of_a_list_is_read(tmp_path: Path) -> None:
+    layer = tar(file("p.dist-info/RECORD", CUBIN), file("p.dist-info/METADATA", CUBIN))
+    assert names(scan_layers(tmp_path, layer)) == ["p.dist-info/METADATA", "p.dist-info/RECORD"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"annotations": {"vnd.docker.reference.type": "attestation-manifest"}},
+        {"platform": {"os": "unknown", "architecture": "unknown"}},
+        None,
+    ],
+)
+def test_an_index_without_an_image_is_no_clean_listing(
+    more: dict[str, object] | None, tmp_path: Path
+) -> None:
+    blobs = Blobs()
+    descriptor = blobs.image([LAYER])
+    files = blobs.layout(*([] if more is None else [{**descriptor, **more}]))
+    with pytest.raises(fatbin.SourceError, match="names none"):
+        fatbin.scan(write_layout(files, tmp_path / "x"))
+
+
+def test_a_folder_is_not_left(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "l.tar").write_bytes(LAYER)
+    (outside / "c.json").write_bytes(config_of([LAYER]))
+    for lead in ("../outside", str(outside)):
+        rows = [{"Config": f"{lead}/c.json", "RepoTags": [], "Layers": [f"{lead}/l.tar"]}]
+        files = {**Blobs().layout(), "manifest.json": json.dumps(rows).encode()}
+        with pytest.raises(fatbin.SourceError):
+            fatbin.scan(write_layout(files, tmp_path / "x"))
+
+
+def test_the_same_whiteout_again_and_again_costs_little(tmp_path: Path) -> None:
+    files = [file(f"d/e/f{number}", b"") for number in range(20_000)]
+    again = [file(name, b"") for _ in range(2000) for name in ("d/.wh..wh..opq", "d/.wh.e")]
+    lower = tar(file("d/old.cubin", CUBIN), file("d/e/old.cubin", CUBIN))
+    upper = tar(file("d/e/new.cubin", CUBIN), *files, *again, file("d/last.cubin", CUBIN))
+    began = time.process_time()
+    assert names(scan_layers(tmp_path, lower, upper)) == ["d/e/new.cubin", "d/last.cubin"]
+    assert time.process_time() - began < 10  # a second; each time anew took a minute

@@ -386,6 +386,19 @@ def test_several_images_are_told_apart_by_name(tmp_path: Path) -> None:
     assert list(found(fatbin.scan(layout))) == ["one::a.cubin", "two::a.cubin"]
 
 
+@pytest.mark.parametrize("told", [True, False])
+def test_images_without_a_name_beside_each_other_are_all_read(
+    told: bool,  # noqa: FBT001 - of parametrize
+    tmp_path: Path,
+) -> None:
+    blobs = Blobs()
+    one = blobs.image([tar(file("a.cubin", CUBIN))], told=told)
+    two = blobs.image([tar(file("b.cubin", CUBIN))], told=told)
+    layout = write_layout(blobs.layout(one, two), tmp_path / "x")
+    found = [library.location for library in fatbin.scan(layout).libraries]
+    assert found == [f"{layout}::linux/amd64::a.cubin", f"{layout}::{two['digest']}::b.cubin"]
+
+
 def test_media_types_are_not_believed(tmp_path: Path) -> None:
     layer = tar(file("a.cubin", CUBIN))
     blobs = Blobs()
