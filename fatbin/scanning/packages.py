@@ -28,7 +28,8 @@ from fatbin.scanning.spool import (
     worth_reading,
 )
 from fatbin.scanning.streams import Rest, ViewStream, compression_by_magic, inflated
-from fatbin.scanning.tars import is_tar, read_tar
+from fatbin.scanning.tape import is_tar
+from fatbin.scanning.tars import read_tar
 from fatbin.scanning.zips import check_stored, content, read_zip
 
 TYPE_CHECKING = False

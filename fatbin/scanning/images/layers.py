@@ -18,17 +18,18 @@ from fatbin.inventory import Inventory, Issue
 from fatbin.scanning.images.documents import check
 from fatbin.scanning.images.owners import ALL_BYTES, METADATA, RECORD, Note, owners_of
 from fatbin.scanning.images.streams import Member, open_tar
-from fatbin.scanning.images.tape import (
-    DIRECTORY,
-    FILE,
-    HARD_LINK,
-    SYMBOLIC_LINK,
-    read_entries,
-)
 from fatbin.scanning.images.tree import WHITEOUT, Tree
 from fatbin.scanning.packages import NO_DISTRIBUTION
 from fatbin.scanning.spool import FIRST_BYTES, HEAD_BYTES, read_head, worth_reading
 from fatbin.scanning.streams import Rest
+from fatbin.scanning.tape import (
+    DIRECTORY,
+    FILE,
+    HARD_LINK,
+    SYMBOLIC_LINK,
+    printable_path,
+    read_entries,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,9 +41,9 @@ if TYPE_CHECKING:
     from fatbin.scanning.images.choose import Image, Layer
     from fatbin.scanning.images.store import Store
     from fatbin.scanning.images.streams import Inflating, Placed
-    from fatbin.scanning.images.tape import TarEntry
     from fatbin.scanning.packages import Distribution
     from fatbin.scanning.spool import Budget
+    from fatbin.scanning.tape import TarEntry
 
     Scan = Callable[[View], Inventory]
 
@@ -236,8 +237,3 @@ def _moved(issues: tuple[Issue, ...], before: str, after: str) -> tuple[Issue, .
 def _renamed(location: str, before: str, after: str) -> str:
     """Return a location under the name that a file has in the end."""
     return after + location[len(before) :] if location.startswith(before) else location
-
-
-def printable_path(path: str) -> str:
-    """Return a path in which bytes that are no UTF-8 are written out."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

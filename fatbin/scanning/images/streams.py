@@ -15,10 +15,9 @@ from fatbin.errors import (
     TruncatedError,
     UnknownFormatError,
 )
-from fatbin.scanning.images.tape import BLOCK
 from fatbin.scanning.spool import spooled_view
 from fatbin.scanning.streams import ViewStream, compression_by_magic, inflated
-from fatbin.scanning.tars import is_tar
+from fatbin.scanning.tape import BLOCK, is_tar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from fatbin.scanning.images.store import Folder, Tar
 from fatbin.scanning.scanner import Collector, scan_view
 from fatbin.scanning.spool import Budget, read_head, spooled_view
 from fatbin.scanning.streams import ViewStream, inflated
-from fatbin.scanning.tars import is_tar
+from fatbin.scanning.tape import is_tar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
