@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from fatbin.errors import Report
     from fatbin.limits import Limits
+    from fatbin.scanning.aids import Watch
     from fatbin.scanning.spool import Stream
     from fatbin.scanning.tars import TarMember
     from fatbin.scanning.zips import ZipMember
@@ -87,18 +88,26 @@ class Walk:
         report: gets what cannot be read.
         budget: what they have cost.
         verify: also check the CRC of members that are read in place.
+        watch: hears which member of the target itself is read, and where it ends.
     """
 
-    __slots__ = ("budget", "limits", "report", "verify")
+    __slots__ = ("budget", "limits", "report", "verify", "watch")
 
     def __init__(
-        self, limits: Limits, report: Report, budget: Budget | None = None, *, verify: bool = False
+        self,
+        limits: Limits,
+        report: Report,
+        budget: Budget | None = None,
+        *,
+        verify: bool = False,
+        watch: Watch | None = None,
     ) -> None:
         """Begin with nothing spent, or with the budget of what holds the packages."""
         self.limits = limits
         self.report = report
         self.budget = budget or Budget(limits)
         self.verify = verify
+        self.watch = watch
 
 
 def package_kind(head: bytes, name: str = "") -> str:
@@ -144,6 +153,8 @@ def _zip(view: View, walk: Walk, depth: int, outer: Distribution) -> Iterator[Fo
     for member in read_zip(view, walk.limits, walk.report):
         name = f"{view.name}::{member.name}"
         walk.budget.member(name)
+        if depth == 1 and walk.watch is not None:
+            walk.watch(name, member.end)
         try:
             source = content(view, member, name)
             if isinstance(source, View):
@@ -157,6 +168,7 @@ def _zip(view: View, walk: Walk, depth: int, outer: Distribution) -> Iterator[Fo
 def _tar(
     stream: Stream, kind: str, name: str, walk: Walk, depth: int, outer: Distribution
 ) -> Iterator[Found]:
+    source = stream
     if kind != "tar":
         stream = inflated(stream, kind, name, walk.limits)
         head = read_head(stream, name)
@@ -168,8 +180,11 @@ def _tar(
             raise UnknownFormatError(msg, location=name)
         stream = Rest(head, stream)
     distribution = _of_name(name) or outer
+    watch = walk.watch if depth == 1 else None
     for member in read_tar(stream, name, walk.budget, walk.report):
         location = f"{name}::{member.name}"
+        if watch is not None and isinstance(source, ViewStream):
+            watch(location, source.position)
         try:
             yield from _tar_member(member, location, walk, depth, distribution)
         except FatbinError as exc:

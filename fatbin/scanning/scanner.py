@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 from fatbin._record import Record
 from fatbin.errors import (
-    FatbinError,
     FormatError,
     LimitExceededError,
     SourceError,
@@ -19,6 +18,8 @@ from fatbin.format.ptx import read_ptx_head
 from fatbin.inventory import Entry, Inventory, Issue, Library, Module
 from fatbin.kinds import Place
 from fatbin.limits import DEFAULT_LIMITS
+from fatbin.scanning.aids import NO_AIDS
+from fatbin.scanning.collector import Collector
 from fatbin.scanning.elf import read_elf_host
 from fatbin.scanning.embedded import Found
 from fatbin.scanning.identify import PTX_HEAD_BYTES, identify
@@ -37,44 +38,10 @@ if TYPE_CHECKING:
     from fatbin.format.view import View
     from fatbin.inventory import Linkage
     from fatbin.limits import Limits
+    from fatbin.scanning.aids import Aids
     from fatbin.scanning.host import Host
     from fatbin.scanning.packages import Distribution
     from fatbin.scanning.spool import Budget
-
-
-class Collector:
-    """Issues of one library, up to a limit; what comes after it is counted."""
-
-    def __init__(self, location: str, limits: Limits) -> None:
-        """Collect for the library at a location."""
-        self._location = location
-        self._limit = limits.issues
-        self._issues: list[Issue] = []
-        self._left_out = 0
-
-    def __call__(self, error: FatbinError) -> None:
-        """Keep an error as an issue."""
-        if len(self._issues) == self._limit:
-            self._left_out += 1
-            return
-        issue = Issue.of(error, self._location)
-        if issue not in self._issues:  # headers and inflating can find the same
-            self._issues.append(issue)
-
-    @property
-    def issues(self) -> tuple[Issue, ...]:
-        """The issues so far, with one more that counts those left out."""
-        if not self._left_out:
-            return tuple(self._issues)
-        more = Issue(
-            code="LimitExceeded",
-            message=f"{self._left_out} more issues were left out",
-            location=self._location,
-            field="issues",
-            expected=f"at most {self._limit}",
-            found=str(self._limit + self._left_out),
-        )
-        return (*self._issues, more)
 
 
 class Part(Record):
@@ -125,12 +92,13 @@ def scan_bytes(
     )
 
 
-def scan_file(path: str, options: Options) -> Inventory:
+def scan_file(path: str, options: Options, aids: Aids = NO_AIDS) -> Inventory:
     """Read what device code one file, package or image holds; see :func:`fatbin.scan`.
 
     Args:
         path: of the file, or of a folder that is an image layout; ``-`` is standard input.
         options: what is looked at.
+        aids: what the result does not depend on.
 
     Raises:
         SourceError: the file cannot be read.
@@ -139,13 +107,13 @@ def scan_file(path: str, options: Options) -> Inventory:
     """
     if path == STANDARD_INPUT:
         with open_input(path, options.limits) as view:
-            return scan_view(view, options)
+            return scan_view(view, options, aids=aids)
     if is_image_folder(path):
         from fatbin.scanning.images.target import scan_folder  # noqa: PLC0415 - only images
 
-        return scan_folder(path, options)
+        return scan_folder(path, options, aids)
     with open_view(path) as view:
-        return scan_view(view, options)
+        return scan_view(view, options, aids=aids)
 
 
 @contextmanager
@@ -198,7 +166,12 @@ def _kinds(view: View) -> tuple[str, str]:
 
 
 def scan_view(
-    view: View, options: Options, *, member: bool = False, budget: Budget | None = None
+    view: View,
+    options: Options,
+    *,
+    member: bool = False,
+    budget: Budget | None = None,
+    aids: Aids = NO_AIDS,
 ) -> Inventory:
     """Read what device code a view holds: a file, a package, an image or a member of one.
 
@@ -207,6 +180,7 @@ def scan_view(
         options: what is looked at.
         member: whether it is one of many, and left out when it holds no device code.
         budget: of what it is a member of, where that has one.
+        aids: what the result does not depend on.
 
     Raises:
         UnknownFormatError: none of the known formats.
@@ -216,13 +190,13 @@ def scan_view(
     if kind and kind != "zip":
         from fatbin.scanning.images.target import scan_image  # noqa: PLC0415 - only for archives
 
-        inventory = scan_image(view, kind, options)
+        inventory = scan_image(view, kind, options, aids)
         if inventory is not None:
             return inventory
     collector = Collector(view.name, options.limits)
     libraries = []
     if kind:
-        for part, distribution in _package_parts(view, kind, options, collector, budget):
+        for part, distribution in _package_parts(view, kind, options, collector, budget, aids):
             library = _library_of(part, options, member=True)
             if library.modules or library.issues:
                 name, version = distribution
@@ -241,12 +215,17 @@ def scan_view(
 
 
 def _package_parts(
-    view: View, kind: str, options: Options, report: Report, budget: Budget | None = None
+    view: View,
+    kind: str,
+    options: Options,
+    report: Report,
+    budget: Budget | None = None,
+    aids: Aids = NO_AIDS,
 ) -> Iterator[tuple[Part, Distribution]]:
     """Yield the libraries of a package with the distribution each belongs to."""
     from fatbin.scanning.packages import Walk, walk_package  # noqa: PLC0415 - plain files need none
 
-    walk = Walk(options.limits, report, budget, verify=options.verify)
+    walk = Walk(options.limits, report, budget, verify=options.verify, watch=aids.watch)
     for found in walk_package(view, kind, walk):
         try:
             form = identify(found.view)

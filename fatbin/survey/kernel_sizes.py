@@ -9,7 +9,8 @@ from fatbin._record import Record
 from fatbin.errors import FatbinError, FormatError, LimitExceededError
 from fatbin.format.images import Cubin
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scanning.scanner import Collector, open_parts, part_modules, read_host
+from fatbin.scanning.collector import Collector
+from fatbin.scanning.scanner import open_parts, part_modules, read_host
 from fatbin.survey.payloads import each_payload
 
 TYPE_CHECKING = False

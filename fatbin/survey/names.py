@@ -5,7 +5,8 @@ from __future__ import annotations
 from fatbin.errors import FormatError, LimitExceededError
 from fatbin.format.images import Ptx
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scanning.scanner import Collector, open_parts, part_modules, read_host
+from fatbin.scanning.collector import Collector
+from fatbin.scanning.scanner import open_parts, part_modules, read_host
 from fatbin.survey.kernel_sizes import open_cubin
 from fatbin.survey.payloads import each_payload
 

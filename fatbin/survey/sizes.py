@@ -15,8 +15,9 @@ from fatbin.errors import FormatError, LimitExceededError
 from fatbin.format.container import HEADER_SIZE
 from fatbin.kinds import Place
 from fatbin.limits import DEFAULT_LIMITS
+from fatbin.scanning.collector import Collector
 from fatbin.scanning.host import PLACES
-from fatbin.scanning.scanner import Collector, open_parts, part_modules, read_host
+from fatbin.scanning.scanner import open_parts, part_modules, read_host
 from fatbin.survey.ranges import common, grant
 
 TYPE_CHECKING = False

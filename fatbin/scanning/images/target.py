@@ -6,10 +6,12 @@ from contextlib import ExitStack
 
 from fatbin.errors import FatbinError, FormatError, MissingDependencyError
 from fatbin.inventory import Inventory, Issue
+from fatbin.scanning.aids import NO_AIDS
+from fatbin.scanning.collector import Collector
 from fatbin.scanning.images.choose import find_images, is_layout
 from fatbin.scanning.images.layers import Reader
 from fatbin.scanning.images.store import Folder, Tar
-from fatbin.scanning.scanner import Collector, scan_view
+from fatbin.scanning.scanner import scan_view
 from fatbin.scanning.spool import Budget, read_head, spooled_view
 from fatbin.scanning.streams import ViewStream, inflated
 from fatbin.scanning.tape import is_tar
@@ -19,11 +21,12 @@ if TYPE_CHECKING:
     from fatbin.format.view import View
     from fatbin.inventory import Library
     from fatbin.limits import Limits
+    from fatbin.scanning.aids import Aids
     from fatbin.scanning.images.store import Store
     from fatbin.scanning.scanner import Options
 
 
-def scan_folder(path: str, options: Options) -> Inventory:
+def scan_folder(path: str, options: Options, aids: Aids = NO_AIDS) -> Inventory:
     """Read the images of an OCI layout on disk.
 
     Raises:
@@ -32,10 +35,10 @@ def scan_folder(path: str, options: Options) -> Inventory:
         LimitExceededError: a document that is too large.
         MissingDependencyError: a layer compressed with zstd, and nothing to inflate it.
     """
-    return _scan(Folder(path), options, Budget(options.limits))
+    return _scan(Folder(path), options, Budget(options.limits), aids)
 
 
-def scan_image(view: View, kind: str, options: Options) -> Inventory | None:
+def scan_image(view: View, kind: str, options: Options, aids: Aids = NO_AIDS) -> Inventory | None:
     """Read the images of a tar archive; None when it holds none, or breaks off before it tells.
 
     A compressed archive is inflated to a file without a name: what tells where its parts are may
@@ -45,6 +48,7 @@ def scan_image(view: View, kind: str, options: Options) -> Inventory | None:
         view: of the archive.
         kind: ``tar``, or how it is compressed.
         options: of the scan.
+        aids: what the result does not depend on.
 
     Raises:
         SourceError: nothing there for the platform, or several and none is asked for.
@@ -61,7 +65,9 @@ def scan_image(view: View, kind: str, options: Options) -> Inventory | None:
             raise
         except FatbinError:  # told by who reads it from front to back
             return None
-        return _scan(store, options, budget) if store is not None and is_layout(store) else None
+        if store is None or not is_layout(store):
+            return None
+        return _scan(store, options, budget, aids)
 
 
 def holds_image(view: View, kind: str, limits: Limits) -> bool:
@@ -91,7 +97,7 @@ def _plain(view: View, kind: str, budget: Budget, stack: ExitStack) -> View | No
     )
 
 
-def _scan(store: Store, options: Options, budget: Budget) -> Inventory:
+def _scan(store: Store, options: Options, budget: Budget, aids: Aids) -> Inventory:
     collector = Collector(store.location, options.limits)
 
     def examine(view: View) -> Inventory:
@@ -107,7 +113,7 @@ def _scan(store: Store, options: Options, budget: Budget) -> Inventory:
         location = store.location
         if len(images) > 1:
             location += f"::{image.name or image.platform}"
-        reader = Reader(store, location, examine, budget, collector)
+        reader = Reader(store, location, examine, budget, collector, aids)
         found, damage = reader.read(image, verify=options.verify)
         libraries += found
         issues += damage
