@@ -186,7 +186,8 @@ def _end_at_interrupts() -> None:
     """Let an interrupt from the keyboard, which all processes hear, end this one without a word."""
     import signal  # noqa: PLC0415
 
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def each_job(

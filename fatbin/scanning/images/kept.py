@@ -106,9 +106,9 @@ class Layers:
         try:
             members, inflated, rows = json.loads(body)
             steps = [_step(row, location) for row in rows]
+            return KeptLayer(steps, int(members), int(inflated))
         except NO_GOOD:
             return None
-        return KeptLayer(steps, int(members), int(inflated))
 
     def store(self, name: str, location: str, layer: KeptLayer) -> None:
         """Keep a layer that was read whole and without any issue."""

@@ -194,7 +194,7 @@ class Reader:
         for entry in read_entries(source, where):
             self._budget.member(where)
             if watch is not None:
-                watch(where, self._stored + source.stored)
+                watch(entry.name, self._stored + source.stored)
             content = None
             try:
                 if WHITEOUT not in entry.name or not self._tree.white_out(entry.name, number):
