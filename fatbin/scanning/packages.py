@@ -34,7 +34,7 @@ from fatbin.scanning.zips import check_stored, content, read_zip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fatbin.errors import Report
     from fatbin.limits import Limits
@@ -149,8 +149,13 @@ def walk_package(view: View, kind: str, walk: Walk) -> Iterator[Found]:
 
 
 def _zip(view: View, walk: Walk, depth: int, outer: Distribution) -> Iterator[Found]:
-    distribution = _of_wheel(view, walk) or _of_name(view.name) or outer
-    for member in read_zip(view, walk.limits, walk.report):
+    members: Iterable[ZipMember] = read_zip(view, walk.limits, walk.report)
+    distribution = None
+    if view.name.endswith(".whl"):
+        members = list(members)
+        distribution = _of_wheel(view, members)
+    distribution = distribution or _of_name(view.name) or outer
+    for member in members:
         name = f"{view.name}::{member.name}"
         walk.budget.member(name)
         if depth == 1 and walk.watch is not None:
@@ -273,11 +278,9 @@ def _check_depth(depth: int, name: str, walk: Walk) -> None:
         )
 
 
-def _of_wheel(view: View, walk: Walk) -> Distribution | None:
-    """Return what the metadata of a wheel says; None for other zips."""
-    if not view.name.endswith(".whl"):
-        return None
-    for member in read_zip(view, walk.limits, _pass_over):
+def _of_wheel(view: View, members: list[ZipMember]) -> Distribution | None:
+    """Return what the metadata of a wheel says."""
+    for member in members:
         if _METADATA.fullmatch(member.name):
             try:
                 source = content(view, member, view.name)
@@ -287,10 +290,6 @@ def _of_wheel(view: View, walk: Walk) -> Distribution | None:
             except FatbinError:
                 return None  # told when the member comes round, or never asked for
     return None
-
-
-def _pass_over(error: FatbinError) -> None:
-    """Take an error that is reported elsewhere."""
 
 
 def distribution_of_metadata(data: bytes) -> Distribution | None:
