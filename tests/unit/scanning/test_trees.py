@@ -313,6 +313,20 @@ def test_new_files_are_not_remembered(
     assert len(read) == 20
 
 
+def test_thin_archives_are_not_remembered_for_what_they_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    age(monkeypatch)
+    for name in ("libthin.a", "host_1arch.o"):
+        shutil.copy(FIXTURES / name, tmp_path / name)
+    read = counted(monkeypatch)
+    with_thin = fatbin.scan_many([tmp_path], cache=tmp_path.parent / "cache")
+    assert any("libthin.a::" in library.location for library in with_thin.libraries)
+    read.clear()
+    assert fatbin.scan_many([tmp_path], cache=tmp_path.parent / "cache") == with_thin
+    assert read == ["libthin.a"]
+
+
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty", "folder", "pickle"])
 def test_a_damaged_document_is_written_again(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
