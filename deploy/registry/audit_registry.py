@@ -61,7 +61,7 @@ def lines(
     futures = {
         client.submit(audit, image, gpus, cache, pure=False, retries=1): image for image in images
     }
-    for future in as_completed(futures):
+    for future in as_completed(futures):  # type: ignore[no-untyped-call]
         error = future.exception()
         if error is None:
             yield future.result()
