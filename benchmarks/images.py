@@ -13,6 +13,7 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import shutil
 import sys
 import tarfile
@@ -155,6 +156,27 @@ def timed(action: Callable[[Path], None], paths: list[Path]) -> float:
     return time.perf_counter() - begin
 
 
+def second_audits(image: Path, path: Path, stored: list[Path], form: str) -> tuple[str, ...]:
+    """Return how long an audit takes with an empty cache, again, and of an image like it.
+
+    The other image has the same layers and one of its own.
+    """
+    extra = path.with_suffix(".layer")
+    with tarfile.open(extra, "w") as archive:
+        archive.addfile(tarfile.TarInfo("etc/other"))
+    layers = [*stored, extra]
+    other = write_archive(path, layers) if form == "plain" else write_layout(path, layers)
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["FATBIN_CACHE_DIR"] = cache
+        time.sleep(3)  # what was written just now is not remembered
+        seconds = []
+        for target in (image, image, other):
+            begin = time.perf_counter()
+            measure.process(sys.executable, "-m", "fatbin", "list", str(target))()
+            seconds.append(time.perf_counter() - begin)
+    return tuple(measure.ms(each) for each in seconds)
+
+
 def main(wheels: list[str]) -> None:
     """Print a row for each form of the image."""
     measure.say_where(ROUNDS)
@@ -170,7 +192,8 @@ def main(wheels: list[str]) -> None:
                 image = write_archive(folder / "image.tar", stored)
             else:
                 image = write_layout(folder / f"image-{form}", stored)
-            command = [sys.executable, "-m", "fatbin", "list", str(image)]
+            again = second_audits(image, folder / f"other-{form}", stored, form)
+            command = [sys.executable, "-m", "fatbin", "list", "--no-cache", str(image)]
             pair = measure.pairs(
                 lambda action=action, stored=stored: timed(action, stored),  # type: ignore[misc]
                 measure.process(*command),
@@ -186,9 +209,13 @@ def main(wheels: list[str]) -> None:
                     measure.ms(pair.second),
                     measure.spread(pair),
                     measure.mb(used.private - bare.private),
+                    *again,
                 )
             )
-    head = ("layers", "inflated", "stored", "alone", "fatbin list", "ratio", "private memory")
+    head = (
+        "layers", "inflated", "stored", "alone", "fatbin list", "ratio", "private memory",
+        "with an empty cache", "the same again", "another of the same layers",
+    )  # fmt: skip
     measure.table(head, rows)
 
 

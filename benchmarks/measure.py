@@ -82,7 +82,9 @@ def pairs(first: Callable[[], float], second: Callable[[], float], rounds: int =
 def timed(command: Sequence[str | os.PathLike[str]]) -> float:
     """Run a program and return the seconds from its start to its end."""
     begin = time.perf_counter()
-    subprocess.run(command, env=_ENVIRONMENT, check=False, stdin=_NULL, stdout=_NULL, stderr=_NULL)
+    subprocess.run(
+        command, env=_environment(), check=False, stdin=_NULL, stdout=_NULL, stderr=_NULL
+    )
     return time.perf_counter() - begin
 
 
@@ -93,7 +95,7 @@ def process(*command: str | os.PathLike[str]) -> Callable[[], float]:
 
 def memory(command: Sequence[str | os.PathLike[str]]) -> Memory:
     """Run a program and return its peaks; it is asked twice a millisecond, so it is not timed."""
-    child = subprocess.Popen(command, env=_ENVIRONMENT, stdin=_NULL, stdout=_NULL, stderr=_NULL)
+    child = subprocess.Popen(command, env=_environment(), stdin=_NULL, stdout=_NULL, stderr=_NULL)
     status = Path(f"/proc/{child.pid}/status")
     resident = private = 0
     while child.poll() is None:
@@ -178,5 +180,4 @@ def _environment() -> dict[str, str]:
     return environment
 
 
-_ENVIRONMENT = _environment()
 _NULL = subprocess.DEVNULL

@@ -289,9 +289,13 @@ class Inventory(Record):
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Return the inventory as a JSON document."""
+        if indent is not None:
+            from fatbin._inventory_writer import indented  # noqa: PLC0415 - only documents need it
+
+            return indented(self, SCHEMA_VERSION, " " * indent)
         import json  # noqa: PLC0415 - only documents need it
 
-        return json.dumps(self.to_dict(), indent=indent)
+        return json.dumps(self.to_dict())
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Inventory:

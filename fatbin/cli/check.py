@@ -6,7 +6,7 @@ import os
 import sys
 
 from fatbin._record import Record
-from fatbin.cli import exits
+from fatbin.cli import exits, scanning
 from fatbin.cli.tell import PLATFORM_HELP, tell, tell_error
 from fatbin.errors import CheckFailed, FatbinError
 
@@ -118,6 +118,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", metavar="FILE", help="write the document here, when it is whole")
     add("--verify", action="store_true", help="also inflate every payload (reads whole files)")
     add("--platform", default="", metavar="OS/ARCH", help=PLATFORM_HELP)
+    scanning.add_options(add)
     add("--verbose", action="store_true", help="say more in text")
 
 
@@ -257,9 +258,12 @@ def _read_all(arguments: argparse.Namespace) -> tuple[Inventory, int]:
     from fatbin.inventory import Inventory  # noqa: PLC0415
 
     parts: list[Inventory] = []
+    how = scanning.How.of(arguments)
     for target in arguments.targets:
         try:
-            parts.append(read_target(target, verify=arguments.verify, platform=arguments.platform))
+            parts.append(
+                read_target(target, how, verify=arguments.verify, platform=arguments.platform)
+            )
         except FatbinError as exc:
             tell_error(exc)
     inventory = Inventory(

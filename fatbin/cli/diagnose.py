@@ -85,10 +85,12 @@ def _libraries(paths: list[str]) -> Inventory:
     Raises:
         FatbinError: one cannot be read.
     """
+    from fatbin.cli.scanning import How  # noqa: PLC0415 - likewise
     from fatbin.cli.targets import read_target  # noqa: PLC0415 - few runs need a scanner
     from fatbin.inventory import Inventory  # noqa: PLC0415
 
-    parts = [read_target(path, verify=False) for path in paths]
+    how = How(remember=False, show=False)
+    parts = [read_target(path, how, verify=False) for path in paths]
     return Inventory(
         libraries=tuple(library for part in parts for library in part.libraries),
         issues=tuple(issue for part in parts for issue in part.issues),

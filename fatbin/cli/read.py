@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from fatbin.cli import exits
+from fatbin.cli import exits, scanning
 from fatbin.cli.tell import PLATFORM_HELP, TARGET_HELP, tell, tell_error
 from fatbin.errors import FatbinError
 
@@ -53,11 +53,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-empty", action="store_true", help="exit 0 when there is no device code"
     )
-    parser.add_argument(
-        "--no-cache",
-        action="store_true",
-        help="read all of a directory or environment again, and remember nothing",
-    )
+    scanning.add_options(parser.add_argument)
 
 
 def run_list(arguments: argparse.Namespace) -> int:
@@ -114,22 +110,12 @@ def _scan_all(arguments: argparse.Namespace, *, linkage: bool) -> tuple[Inventor
 
 
 def _scan(path: str, arguments: argparse.Namespace, *, linkage: bool) -> Inventory:
-    from fatbin.scanning.scanner import Options, scan_file  # noqa: PLC0415 - as above
-    from fatbin.scanning.targets import is_file  # noqa: PLC0415
+    from fatbin.scanning.scanner import Options  # noqa: PLC0415 - as above
 
     options = Options(
         linkage=linkage, kernels=False, verify=arguments.verify, platform=arguments.platform
     )
-    if is_file(path):
-        return scan_file(path, options)
-    from fatbin.scanning.many import plan, run  # noqa: PLC0415 - a file needs less
-
-    cache = None
-    if not arguments.no_cache:
-        from fatbin.scanning.cache import Cache, default_cache  # noqa: PLC0415
-
-        cache = Cache(default_cache())
-    return run([plan(path, options)], options, cache=cache)
+    return scanning.scan_target(path, options, scanning.How.of(arguments))
 
 
 def _tell(issues: tuple[Issue, ...]) -> None:

@@ -6,20 +6,27 @@ import os
 import stat
 import sys
 
+from fatbin.cli.scanning import scan_input, scan_target
 from fatbin.errors import InventoryError, SourceError
 from fatbin.inventory import Inventory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fatbin.cli.scanning import How
+    from fatbin.scanning.scanner import Options
 
 STDIN = "-"
 _HEAD_BYTES = 64
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_target(path: str, *, verify: bool, platform: str = "") -> Inventory:
+def read_target(path: str, how: How, *, verify: bool, platform: str = "") -> Inventory:
     """Return the inventory of a file, or the one that a document holds.
 
     Args:
         path: of a file with device code, or of an inventory as JSON; ``-`` for either on standard
             input.
+        how: targets are read.
         verify: inflate every payload of a scanned file.
         platform: of a container image that is there for several.
 
@@ -27,26 +34,25 @@ def read_target(path: str, *, verify: bool, platform: str = "") -> Inventory:
         FatbinError: the target cannot be read, or is neither.
     """
     if path == STDIN:
-        return _from_input(verify=verify, platform=platform)
+        return _from_input(how, verify=verify, platform=platform)
     data = _saved(path)
     if data is not None:
         return _document(data, path)
-    from fatbin.scanning.targets import scan  # noqa: PLC0415 - documents need no scanner
-
-    return scan(path, linkage=True, kernels=True, verify=verify, platform=platform)
+    return scan_target(path, _options(verify=verify, platform=platform), how)
 
 
-def _from_input(*, verify: bool, platform: str) -> Inventory:
+def _options(*, verify: bool, platform: str) -> Options:
+    from fatbin.scanning.scanner import Options  # noqa: PLC0415 - documents need no scanner
+
+    return Options(linkage=True, kernels=True, verify=verify, platform=platform)
+
+
+def _from_input(how: How, *, verify: bool, platform: str) -> Inventory:
     """Return the inventory that comes through a pipe, or that of a file that does."""
     head = _standard_input(_HEAD_BYTES)
     if head.removeprefix(_BOM).lstrip()[:1] in (b"{", b"["):
         return _document(head + _standard_input(), "standard input")
-    from fatbin.limits import DEFAULT_LIMITS  # noqa: PLC0415 - documents need no scanner
-    from fatbin.scanning.scanner import Options, scan_view  # noqa: PLC0415
-    from fatbin.scanning.source import open_input  # noqa: PLC0415
-
-    with open_input(STDIN, DEFAULT_LIMITS, head) as view:
-        return scan_view(view, Options(verify=verify, platform=platform))
+    return scan_input(head, _options(verify=verify, platform=platform), how)
 
 
 def _standard_input(size: int = -1) -> bytes:

@@ -23,9 +23,11 @@ from fatbin.format.elf import (
     ELF_MAGIC,
     EM_CUDA,
     ET_REL,
+    SHT_NOBITS,
+    ElfSection,
     elf_extent,
     read_elf_header,
-    read_sections,
+    read_section_rows,
 )
 from fatbin.format.layouts import NOTE_HEADER
 from fatbin.format.strings import StringTable
@@ -34,13 +36,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fatbin.format.elf import ElfHeader, ElfSection
+    from fatbin.format.elf import ElfHeader
     from fatbin.format.view import View
     from fatbin.limits import Limits
 
 COMPAT_SECTION = ".nv.compat"
 TKINFO_SECTION = ".note.nv.tkinfo"
 CUINFO_SECTION = ".note.nv.cuinfo"
+_HEAD_NAMES = tuple(
+    name.encode() + b"\0" for name in (COMPAT_SECTION, TKINFO_SECTION, CUINFO_SECTION)
+)
 CUDA_ACCELERATOR_TARGET = 9
 NOTE_TKINFO = 2000
 NOTE_CUINFO = 1000
@@ -116,11 +121,14 @@ def read_cubin_head(
             found=str(header.machine),
             location=view.name,
         )
-    sections = read_sections(view, header, limits) if sections is None else sections
-    by_name = {section.name: section for section in sections}
+    if sections is None:
+        by_name, ends = _head_sections(view, header, limits)
+    else:
+        by_name = {section.name: section for section in sections}
+        ends = [section.offset + section.file_size for section in sections]
     notes = read_notes(view, by_name, limits)
     relocatable = header.type == ET_REL
-    size = elf_extent(view, header, sections)
+    size = elf_extent(view, header, ends)
     mask = None
     if header.abi_version <= _OLD_ABI:
         number, virtual_sm = header.flags & 0xFF, header.flags >> 16 & 0xFF
@@ -136,13 +144,32 @@ def read_cubin_head(
     return CubinHead(arch, virtual_sm, relocatable, header.abi_version, toolkit, size, mask)
 
 
+def _head_sections(
+    view: View, header: ElfHeader, limits: Limits
+) -> tuple[dict[str, ElfSection], list[int]]:
+    """Return the sections that the head is read from, and where each section ends.
+
+    Other names are not looked at: cubins have dozens of sections, and packages thousands of cubins.
+    """
+    rows, table = read_section_rows(view, header, limits)
+    table += b"\0"
+    found = {}
+    ends = []
+    for row in rows:
+        ends.append(row[4] if row[1] == SHT_NOBITS else row[4] + row[5])
+        if table.startswith(_HEAD_NAMES, row[0]):
+            name = table[row[0] : table.index(b"\0", row[0])].decode()
+            found[name] = ElfSection(name, *row[1:8])
+    return found, ends
+
+
 def read_compat(view: View, limits: Limits) -> bytes:
     """Return the bytes of the cubin's ``.nv.compat`` section; empty when it has none.
 
     Raises:
         FormatError: not an ELF image, or its section table is not inside the view.
     """
-    sections = {s.name: s for s in read_sections(view, read_elf_header(view), limits)}
+    sections, _ = _head_sections(view, read_elf_header(view), limits)
     return _section_bytes(view, sections.get(COMPAT_SECTION), limits)
 
 

@@ -166,8 +166,25 @@ def read_sections(
         LimitExceededError: more than ``limits.sections``, or a table larger than
             ``limits.header_bytes``.
     """
+    rows, table = read_section_rows(view, header, limits)
+    names = StringTable(table, view.name)
+    return tuple(
+        ElfSection(names.at(row[0]), row[1], row[2], row[3], row[4], row[5], row[6], row[7])
+        for row in rows
+    )
+
+
+def read_section_rows(
+    view: View, header: ElfHeader, limits: Limits = DEFAULT_LIMITS
+) -> tuple[list[tuple[int, ...]], bytes]:
+    """Read the section table as it stands, and the bytes of its names; see :func:`read_sections`.
+
+    The columns are those of the layout: name, type, flags, address, offset, size, link, info, ...
+
+    Raises as :func:`read_sections` does.
+    """
     if header.shoff == 0:
-        return ()
+        return [], b""
     layout = ELF32_SECTION if header.bits == 32 else ELF64_SECTION  # noqa: PLR2004
     count, names_index = header.shnum, header.shstrndx
     _check_entry_size(view, "shentsize", header.shentsize, layout)
@@ -187,17 +204,16 @@ def read_sections(
     raw = view.read(
         header.shoff, count * header.shentsize, "section header table", limits.header_bytes
     )
-    rows = [layout.unpack_from(raw, i * header.shentsize) for i in range(count)]
-    names = StringTable(b"")
+    if header.shentsize == layout.size:
+        rows = list(layout.struct.iter_unpack(raw))
+    else:
+        rows = [layout.unpack_from(raw, i * header.shentsize) for i in range(count)]
+    table = b""
     if 0 < names_index < count and rows[names_index][1] != SHT_NOBITS:
         table = view.read(
             rows[names_index][4], rows[names_index][5], "section name table", limits.header_bytes
         )
-        names = StringTable(table, view.name)
-    return tuple(
-        ElfSection(names.at(row[0]), row[1], row[2], row[3], row[4], row[5], row[6], row[7])
-        for row in rows
-    )
+    return rows, table
 
 
 def read_segments(
@@ -226,17 +242,21 @@ def read_segments(
     return tuple(segments)
 
 
-def elf_extent(view: View, header: ElfHeader, sections: tuple[ElfSection, ...]) -> int:
+def elf_extent(view: View, header: ElfHeader, ends: list[int]) -> int:
     """Return how many bytes an ELF file inside a larger view takes, from its tables.
 
     The section table is not always last: executable cubins have program headers behind it.
+
+    Args:
+        view: that the file begins.
+        header: of the file.
+        ends: of its sections.
     """
-    ends = [
-        header.shoff + len(sections) * header.shentsize,
+    tables = (
+        header.shoff + len(ends) * header.shentsize,
         header.phoff + header.phnum * header.phentsize,
-        *(section.offset + section.file_size for section in sections),
-    ]
-    return min(max(ends), view.size)
+    )
+    return min(max(*tables, *ends), view.size)
 
 
 def _check_entry_size(view: View, field: str, size: int, layout: Layout) -> None:

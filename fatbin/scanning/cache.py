@@ -1,25 +1,22 @@
 """Results of earlier scans: what was read of a file that has not changed since.
 
-One document a target, named by a digest of the target, the options and the version of fatbin. It
-begins with a digest of the rest: what is damaged or foreign is not there. A file is known again by
-device, inode, size and the times of the last change of content and state; whoever changes a file
-changes the last of these, which nobody can set.
+One document a target, named by the target, the options and the version of fatbin. A file is known
+again by device, inode, size and the times of the last change of content and state; whoever changes
+a file changes the last of these, which nobody can set.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
-import tempfile
 import time
 
-from fatbin import __version__
 from fatbin.arch import Architecture
 from fatbin.inventory import Entry, Library, Linkage, Module
 from fatbin.kinds import Compression, Place
-from fatbin.scanning.many import FileResult
+from fatbin.scanning.shelf import Shelf
+from fatbin.scanning.work import FileResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,11 +27,8 @@ if TYPE_CHECKING:
     Identity = tuple[int, int, int, int, int]
     Known = dict[str, tuple[Identity, FileResult]]
 
-_SUFFIX = ".fatbin-scan"
-_BYTES = 256 << 20
 _RECENT_NS = 2_000_000_000  # a file changed just now may change again within one tick
-_PRIVATE = 0o700
-_NO_GOOD = (
+NO_GOOD = (
     OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError,
 )  # fmt: skip
 
@@ -51,107 +45,52 @@ def default_cache() -> str:
 
 
 class Cache:
-    """A folder of documents; whatever goes wrong with it, scanning goes on without.
+    """What is known of the files of targets.
 
     Attributes:
-        folder: where they are.
-        most: bytes that all documents may take; the oldest go first.
+        folder: where it is kept.
+        shelf: the documents there.
     """
 
-    def __init__(self, folder: str, most: int = _BYTES) -> None:
+    def __init__(self, folder: str) -> None:
         """Use a folder, which is made when the first document is written."""
         self.folder = folder
-        self.most = most
+        self.shelf = Shelf(folder)
 
     def load(self, target: str, options: Options) -> Known:
         """Return what is known of the files of a target; nothing when the document is no good."""
-        path = self._path(target, options)
-        try:
-            if not self._own(os.path.dirname(path)):
-                return {}
-            with open(path, "rb") as file:
-                digest, _, body = file.read().partition(b"\n")
-            if hashlib.sha256(body).hexdigest().encode() != digest:
-                return {}
-            known = {name: _read(row) for name, row in json.loads(body).items()}
-            os.utime(path)  # what is used stays
-        except _NO_GOOD:
+        body = self.shelf.read(*_key(target, options))
+        if body is None:
             return {}
-        return known
+        try:
+            return {name: _read(row) for name, row in json.loads(body).items()}
+        except NO_GOOD:
+            return {}
 
     def store(self, target: str, options: Options, known: Known) -> None:
         """Keep what was read whole and is not too new; replaces the document at once."""
         before = time.time_ns() - _RECENT_NS
         rows = {
-            name: [list(identity), [_plain(library) for library in result.libraries]]
+            name: [list(identity), [plain_library(library) for library in result.libraries]]
             for name, (identity, result) in known.items()
-            if max(identity[3:]) < before and not _has_issues(result)
+            if max(identity[3:]) < before and result.lasts and not has_issues(result)
         }
-        body = json.dumps(rows, separators=(",", ":")).encode()
-        if len(body) > self.most:
-            return
-        data = hashlib.sha256(body).hexdigest().encode() + b"\n" + body
-        path = self._path(target, options)
-        temporary = ""
-        try:
-            os.makedirs(self.folder, _PRIVATE, exist_ok=True)
-            if not self._own(self.folder):
-                return
-            descriptor, temporary = tempfile.mkstemp(dir=self.folder, suffix=".new")
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-            os.replace(temporary, path)
-            temporary = ""
-            self._shrink()
-        except OSError:
-            return
-        finally:
-            if temporary:
-                _remove(temporary)
-
-    def _path(self, target: str, options: Options) -> str:
-        here = sys.prefix if target == "env:" else os.path.realpath(target)
-        key = repr((__version__, here, target, os.getcwd(), tuple(options)))
-        return (
-            os.path.join(self.folder, hashlib.sha256(key.encode(errors="replace")).hexdigest())
-            + _SUFFIX
-        )
-
-    @staticmethod
-    def _own(folder: str) -> bool:
-        """Tell whether nobody else can write into a folder."""
-        if not hasattr(os, "getuid"):
-            return True
-        status = os.stat(folder)
-        return status.st_uid == os.getuid() and not status.st_mode & 0o022
-
-    def _shrink(self) -> None:
-        found = []
-        with os.scandir(self.folder) as entries:
-            for entry in entries:
-                if entry.name.endswith(_SUFFIX):
-                    status = entry.stat()
-                    found.append((status.st_mtime_ns, status.st_size, entry.path))
-        found.sort(reverse=True)
-        total = 0
-        for _, size, path in found:
-            total += size
-            if total > self.most:
-                _remove(path)
+        if rows:
+            body = json.dumps(rows, separators=(",", ":")).encode()
+            self.shelf.write(body, *_key(target, options))
 
 
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return
+def _key(target: str, options: Options) -> tuple[object, ...]:
+    here = sys.prefix if target == "env:" else os.path.realpath(target)
+    return ("target", here, target, os.getcwd(), tuple(options))
 
 
-def _has_issues(result: FileResult) -> bool:
+def has_issues(result: FileResult) -> bool:
+    """Tell whether anything of a file could not be read."""
     return bool(result.issues) or any(library.issues for library in result.libraries)
 
 
-def _plain(library: Library) -> list[Any]:
+def plain_library(library: Library) -> list[Any]:
     """Return a library as nested lists, values in the order of the fields."""
     modules = [
         [*module[:-1], [_entry(entry) for entry in module.entries]] for module in library.modules
@@ -175,10 +114,14 @@ def _read(row: list[Any]) -> tuple[Identity, FileResult]:
     if len(numbers) != 5 or not all(type(number) is int for number in numbers):  # noqa: PLR2004
         msg = "no identity"
         raise ValueError(msg)
-    return tuple(numbers), FileResult(tuple(_library(library) for library in libraries))
+    return tuple(numbers), FileResult(tuple(library_of(library) for library in libraries))
 
 
-def _library(row: list[Any]) -> Library:
+def library_of(row: list[Any]) -> Library:
+    """Return the library of such lists.
+
+    Raises what :data:`NO_GOOD` has where they are none.
+    """
     modules, linkage = row[4], row[5]
     row[4] = tuple(_module(module) for module in modules)
     row[5] = ()

@@ -15,9 +15,9 @@ import sys
 
 from fatbin._record import Record
 from fatbin.errors import SourceError
+from fatbin.scanning.collector import Collector
 from fatbin.scanning.many import Plan
 from fatbin.scanning.packages import Distribution, distribution_of_metadata
-from fatbin.scanning.scanner import Collector
 from fatbin.scanning.targets import ENVIRONMENT
 from fatbin.scanning.trees import tree_files
 

@@ -26,6 +26,12 @@ THIN_ARCHIVE_MAGIC = b"!<thin>\n"
 LTOIR_MAGIC = b"\xed\x43\x4e\x7f"
 ZIP_MAGICS = frozenset((b"PK\x03\x04", b"PK\x05\x06"))
 """A first member, and the end of a zip without any."""
+COMPRESSED_MAGICS = (
+    (b"\x1f\x8b", "gzip"),
+    (b"BZh", "bzip2"),
+    (b"\xfd7zXZ\0", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+)
 WRAPPER_SECTIONS = frozenset((".nvFatBinSegment", ".nvFatBi"))
 
 

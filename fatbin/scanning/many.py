@@ -1,43 +1,36 @@
 """Many files at once: directories, environments, lists of targets; in order, in parallel if asked.
 
-A target becomes a list of files, files become jobs of about equal weight, and jobs run here or in
-an executor of :mod:`concurrent.futures`. Whatever the order they end in, results stand in the order
-of the targets and their files.
+A target becomes a list of files, and these become jobs. Whatever the order they end in, results
+stand in the order of the targets and their files.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from contextlib import nullcontext
 
 from fatbin._record import Record
-from fatbin.errors import FatbinError, SourceError, UnknownFormatError
+from fatbin.errors import FatbinError, UnknownFormatError
 from fatbin.inventory import Inventory, Issue, Library
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scanning.scanner import Collector, Options, scan_file, scan_view
-from fatbin.scanning.source import STANDARD_INPUT, is_image_folder, open_view
-from fatbin.scanning.targets import ENVIRONMENT, is_file
-from fatbin.scanning.trees import TreeFile, identity, tree_files
+from fatbin.scanning.collector import Collector
+from fatbin.scanning.scanner import Options, scan_file, scan_view
+from fatbin.scanning.source import STANDARD_INPUT, open_input
+from fatbin.scanning.targets import ENVIRONMENT, is_file, is_kept
+from fatbin.scanning.trees import TreeFile, target_file, tree_files
+from fatbin.scanning.work import FileResult, Job, Meter, aids_of, each_job, pieces, pool_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from concurrent.futures import Executor
-    from contextlib import AbstractContextManager
 
     from fatbin.limits import Limits
     from fatbin.scanning.cache import Cache
     from fatbin.scanning.packages import Distribution
+    from fatbin.scanning.work import Reached
 
     Progress = Callable[[int, int, int, int], object]
     """Called with bytes done, bytes in all, files done, files in all."""
-
-_JOB_BYTES = 64 << 20
-_JOB_FILES = 256
-_MEMORY_BYTES = 256 << 10
-_LARGE_BYTES = 2 << 30
-_LARGE_FILES = 2000
 
 
 class Plan(Record):
@@ -48,6 +41,7 @@ class Plan(Record):
         files: in order.
         issues: what could not be listed.
         alone: whether it is one file, whose unknown format is told.
+        kept: whether its results are worth a cache: those of plain files are not.
         distributions: of files, by path.
     """
 
@@ -55,27 +49,8 @@ class Plan(Record):
     files: tuple[TreeFile, ...]
     issues: tuple[Issue, ...] = ()
     alone: bool = False
+    kept: bool = True
     distributions: dict[str, Distribution] = {}  # noqa: RUF012 - never changed
-
-
-class FileResult(Record):
-    """What one file holds.
-
-    Attributes:
-        libraries: found in it.
-        issues: of the file as a whole.
-    """
-
-    libraries: tuple[Library, ...] = ()
-    issues: tuple[Issue, ...] = ()
-
-
-class Job(Record):
-    """Files for one call in another process."""
-
-    files: tuple[TreeFile, ...]
-    alone: bool
-    options: Options
 
 
 def scan_many(
@@ -99,14 +74,16 @@ def scan_many(
         kernels: as for :func:`fatbin.scan`.
         verify: as for :func:`fatbin.scan`.
         platform: as for :func:`fatbin.scan`.
-        executor: runs the work; with one of processes files are read in parallel. Without one,
-            processes are used on Linux where there is much to read and the program has no
-            threads; otherwise nothing is started.
+        executor: runs the work: anything like :class:`concurrent.futures.Executor`, of threads,
+            processes or other machines; it is not shut down. What a worker that dies was reading
+            becomes an issue of each file. Without one, processes are used on Linux where there is
+            much to read and the program has no threads; otherwise nothing is started.
         progress: called after each piece of work with bytes done, bytes in all, files done, files
             in all.
         cache: folder of a cache of results, such as :func:`fatbin.default_cache` returns; None
-            for none. Only results of whole files without any issue are kept, and a file that was
-            changed is read again.
+            for none. Kept are results of packages, images, and files of directories and
+            environments, without any issue; a file that was changed is read again. Layers of images
+            are known by the digest of their bytes, in whatever image they come.
 
     Returns:
         The libraries in the order of the targets, of a directory by path.
@@ -140,21 +117,58 @@ def plan(target: str, options: Options) -> Plan:
     if target == STANDARD_INPUT:
         import time  # noqa: PLC0415 - what comes through a pipe is never the same again
 
-        return Plan(target, (TreeFile(target, 0, (time.time_ns(), 0, 0, 0, 0)),), alone=True)
+        file = TreeFile(target, 0, (time.time_ns(), 0, 0, 0, 0))
+        return Plan(target, (file,), alone=True, kept=False)
     if is_file(target):
-        # The index of an image names everything in it by digest.
-        file = os.path.join(target, "index.json") if is_image_folder(target) else target
-        try:
-            status = os.stat(file)
-        except (OSError, ValueError) as exc:
-            reason = exc.strerror if isinstance(exc, OSError) else None
-            raise SourceError(reason or str(exc), location=target) from exc
-        return Plan(target, (TreeFile(target, status.st_size, identity(status)),), alone=True)
+        return Plan(target, (target_file(target),), alone=True, kept=is_kept(target))
     files = tree_files(target, collector)
     if not files and not collector.issues:
         msg = "expected a directory with files of a known format, found none in it"
         raise UnknownFormatError(msg, location=target)
     return Plan(target, tuple(files), collector.issues)
+
+
+def scan_alone(
+    target: str,
+    options: Options,
+    *,
+    cache: Cache | None = None,
+    watch: Callable[[Reached], object] | None = None,
+) -> Inventory:
+    """Read one file, package or image as :func:`scan_file` does, if the cache does not know it.
+
+    Raises:
+        SourceError: it cannot be read.
+        UnknownFormatError: none of the known formats.
+        MissingDependencyError: a PE file without LIEF, or zstd packages without zstandard.
+    """
+    file = target_file(target) if target != STANDARD_INPUT else None
+    store = cache if file is not None and is_kept(target) else None
+    known = store.load(target, options) if store is not None else {}
+    if file is not None and target in known and known[target][0] == file.identity:
+        return Inventory(known[target][1].libraries, (), (target,))
+    meter = Meter(watch, file.size if file is not None else 0, 1)
+    found = scan_file(target, options, aids_of(cache.folder if cache else "", options, meter))
+    if store is not None and file is not None:
+        result = FileResult(found.libraries, found.issues)
+        store.store(target, options, {target: (file.identity, result)})
+    return found
+
+
+def scan_piped(
+    head: bytes,
+    options: Options,
+    *,
+    cache: Cache | None = None,
+    watch: Callable[[Reached], object] | None = None,
+) -> Inventory:
+    """Read what comes through standard input, of which ``head`` was read already.
+
+    Raises as :func:`scan_alone` does.
+    """
+    with open_input(STANDARD_INPUT, options.limits, head) as view:
+        aids = aids_of(cache.folder if cache else "", options, Meter(watch, view.size, 1))
+        return scan_view(view, options, aids=aids)
 
 
 def run(
@@ -164,15 +178,25 @@ def run(
     executor: Executor | None = None,
     progress: Progress | None = None,
     cache: Cache | None = None,
+    watch: Callable[[Reached], object] | None = None,
 ) -> Inventory:
     """Read the files of plans, those that the cache does not know, and put the results together.
 
-    Raises:
-        FatbinError: a plan of one file that cannot be read, when it is the only plan.
+    Args:
+        plans: of all targets.
+        options: what is looked at.
+        executor: as for :func:`scan_many`.
+        progress: called after each job.
+        cache: of results.
+        watch: called more often, also within a file where the work is done in this process.
     """
-    known = [cache.load(each.target, options) if cache is not None else {} for each in plans]
+    known = [
+        cache.load(each.target, options) if cache is not None and each.kept else {}
+        for each in plans
+    ]
     results: dict[tuple[int, str], FileResult] = {}
     todo: list[tuple[int, Job]] = []
+    folder = cache.folder if cache is not None else ""
     for index, each in enumerate(plans):
         missing = []
         for file in each.files:
@@ -181,116 +205,23 @@ def run(
                 results[index, file.path] = kept[1]
             else:
                 missing.append(file)
-        todo += [(index, Job(files, each.alone, options)) for files in _pieces(missing)]
-    total_bytes = sum(file.size for each in plans for file in each.files)
-    total_files = sum(len(each.files) for each in plans)
-    done_files = len(results)
-    done_bytes = total_bytes - sum(file.size for _, job in todo for file in job.files)
-    with _pool(executor, todo) as pool:
-        for (index, job), found in _each(pool, todo):
+        todo += [(index, Job(files, each.alone, options, folder)) for files in pieces(missing)]
+    sizes = sum(file.size for each in plans for file in each.files)
+    meter = Meter(watch, sizes, sum(len(each.files) for each in plans))
+    meter.files = len(results)
+    meter.done = sizes - sum(file.size for _, job in todo for file in job.files)
+    with pool_for(executor, todo) as pool:
+        for (index, job), found in each_job(pool, todo, meter):
             for file, result in zip(job.files, found, strict=True):
                 results[index, file.path] = result
-                done_bytes += file.size
-            done_files += len(job.files)
             if progress is not None:
-                progress(done_bytes, total_bytes, done_files, total_files)
+                progress(meter.done, meter.total, meter.files, meter.of)
     if cache is not None:
         for index, each in enumerate(plans):
             fresh = {f.path: (f.identity, results[index, f.path]) for f in each.files}
-            if fresh != known[index]:
+            if each.kept and fresh != known[index]:
                 cache.store(each.target, options, fresh)
     return _together(plans, results)
-
-
-def scan_files(job: Job) -> list[FileResult]:
-    """Read the files of a job; runs in another process where there is an executor of them."""
-    return [_scan_one(file.path, job.options, alone=job.alone) for file in job.files]
-
-
-def _scan_one(path: str, options: Options, *, alone: bool) -> FileResult:
-    try:
-        if alone:
-            inventory = scan_file(path, options)
-        else:
-            with open_view(path, _MEMORY_BYTES) as view:
-                inventory = scan_view(view, options, member=True)
-    except FatbinError as exc:
-        if isinstance(exc, UnknownFormatError) and not alone:
-            return FileResult()  # absent is not broken
-        return FileResult(issues=(Issue.of(exc, path),))
-    return FileResult(inventory.libraries, inventory.issues)
-
-
-def _pieces(files: list[TreeFile]) -> Iterator[tuple[TreeFile, ...]]:
-    """Cut a list into runs that are worth a call each."""
-    start = weight = 0
-    for index, file in enumerate(files):
-        if index > start and (weight + file.size > _JOB_BYTES or index - start == _JOB_FILES):
-            yield tuple(files[start:index])
-            start, weight = index, 0
-        weight += file.size
-    if files:
-        yield tuple(files[start:])
-
-
-def _pool(
-    executor: Executor | None, todo: list[tuple[int, Job]]
-) -> AbstractContextManager[Executor | None]:
-    """Return what runs the jobs; one that was given is not shut down here."""
-    if executor is not None:
-        return nullcontext(executor)
-    files = sum(len(job.files) for _, job in todo)
-    size = sum(file.size for _, job in todo for file in job.files)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    if cores < 2 or len(todo) < 2 or (size < _LARGE_BYTES and files < _LARGE_FILES):  # noqa: PLR2004
-        return nullcontext()
-    import threading  # noqa: PLC0415 - only large trees come here
-
-    if sys.platform != "linux" or threading.active_count() > 1:
-        return nullcontext()
-    # A copy of this process needs no guard in the main program, and is safe without threads.
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
-    from multiprocessing import get_context  # noqa: PLC0415
-
-    return ProcessPoolExecutor(
-        min(cores, len(todo)), mp_context=get_context("fork"), initializer=_leave_interrupts
-    )
-
-
-def _leave_interrupts() -> None:
-    """Let the main process alone hear of an interrupt; it drops what has not begun."""
-    import signal  # noqa: PLC0415
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _each(
-    pool: Executor | None, todo: list[tuple[int, Job]]
-) -> Iterator[tuple[tuple[int, Job], list[FileResult]]]:
-    """Yield jobs with results as they end; when interrupted, what has not begun is dropped."""
-    if pool is None:
-        for item in todo:
-            yield item, scan_files(item[1])
-        return
-    from concurrent.futures import BrokenExecutor, as_completed  # noqa: PLC0415
-
-    futures = {pool.submit(scan_files, item[1]): item for item in todo}
-    try:
-        for future in as_completed(futures):
-            item = futures[future]
-            try:
-                found = future.result()
-            except BrokenExecutor:
-                found = [FileResult(issues=(_lost(file),)) for file in item[1].files]
-            yield item, found
-    finally:
-        for future in futures:
-            future.cancel()
-
-
-def _lost(file: TreeFile) -> Issue:
-    error = SourceError("not read: the process that read it or a file beside it has ended")
-    return Issue.of(error, file.path)
 
 
 def _together(plans: list[Plan], results: dict[tuple[int, str], FileResult]) -> Inventory:

@@ -28,15 +28,17 @@ from fatbin.scanning.spool import (
     worth_reading,
 )
 from fatbin.scanning.streams import Rest, ViewStream, compression_by_magic, inflated
-from fatbin.scanning.tars import is_tar, read_tar
+from fatbin.scanning.tape import is_tar
+from fatbin.scanning.tars import read_tar
 from fatbin.scanning.zips import check_stored, content, read_zip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fatbin.errors import Report
     from fatbin.limits import Limits
+    from fatbin.scanning.aids import Watch
     from fatbin.scanning.spool import Stream
     from fatbin.scanning.tars import TarMember
     from fatbin.scanning.zips import ZipMember
@@ -88,18 +90,26 @@ class Walk:
         report: gets what cannot be read.
         budget: what they have cost.
         verify: also check the CRC of members that are read in place.
+        watch: hears which member of the target itself is read, and where it ends.
     """
 
-    __slots__ = ("budget", "limits", "report", "verify")
+    __slots__ = ("budget", "limits", "report", "verify", "watch")
 
     def __init__(
-        self, limits: Limits, report: Report, budget: Budget | None = None, *, verify: bool = False
+        self,
+        limits: Limits,
+        report: Report,
+        budget: Budget | None = None,
+        *,
+        verify: bool = False,
+        watch: Watch | None = None,
     ) -> None:
         """Begin with nothing spent, or with the budget of what holds the packages."""
         self.limits = limits
         self.report = report
         self.budget = budget or Budget(limits)
         self.verify = verify
+        self.watch = watch
 
 
 def package_kind(head: bytes, name: str = "") -> str:
@@ -149,10 +159,17 @@ def walk_package(
 
 
 def _zip(view: View, walk: Walk, depth: int, outer: Distribution) -> Iterator[Found]:
-    distribution = _of_wheel(view, walk) or _of_name(view.name) or outer
-    for member in read_zip(view, walk.limits, walk.report):
+    members: Iterable[ZipMember] = read_zip(view, walk.limits, walk.report)
+    distribution = None
+    if view.name.endswith(".whl"):
+        members = list(members)
+        distribution = _of_wheel(view, members)
+    distribution = distribution or _of_name(view.name) or outer
+    for member in members:
         name = f"{view.name}::{member.name}"
         walk.budget.member(name)
+        if depth == 1 and walk.watch is not None:
+            walk.watch(name, member.end)
         try:
             source = content(view, member, name)
             if isinstance(source, View):
@@ -166,6 +183,7 @@ def _zip(view: View, walk: Walk, depth: int, outer: Distribution) -> Iterator[Fo
 def _tar(
     stream: Stream, kind: str, name: str, walk: Walk, depth: int, outer: Distribution
 ) -> Iterator[Found]:
+    source = stream
     if kind != "tar":
         stream = inflated(stream, kind, name, walk.limits)
         head = read_head(stream, name)
@@ -177,8 +195,11 @@ def _tar(
             raise UnknownFormatError(msg, location=name)
         stream = Rest(head, stream)
     distribution = _of_name(name) or outer
+    watch = walk.watch if depth == 1 else None
     for member in read_tar(stream, name, walk.budget, walk.report):
         location = f"{name}::{member.name}"
+        if watch is not None and isinstance(source, ViewStream):
+            watch(location, source.position)
         try:
             yield from _tar_member(member, location, walk, depth, distribution)
         except FatbinError as exc:
@@ -267,11 +288,9 @@ def _check_depth(depth: int, name: str, walk: Walk) -> None:
         )
 
 
-def _of_wheel(view: View, walk: Walk) -> Distribution | None:
-    """Return what the metadata of a wheel says; None for other zips."""
-    if not view.name.endswith(".whl"):
-        return None
-    for member in read_zip(view, walk.limits, _pass_over):
+def _of_wheel(view: View, members: list[ZipMember]) -> Distribution | None:
+    """Return what the metadata of a wheel says."""
+    for member in members:
         if _METADATA.fullmatch(member.name):
             try:
                 source = content(view, member, view.name)
@@ -281,10 +300,6 @@ def _of_wheel(view: View, walk: Walk) -> Distribution | None:
             except FatbinError:
                 return None  # told when the member comes round, or never asked for
     return None
-
-
-def _pass_over(error: FatbinError) -> None:
-    """Take an error that is reported elsewhere."""
 
 
 def distribution_of_metadata(data: bytes) -> Distribution | None:

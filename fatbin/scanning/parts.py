@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fatbin.errors import Report
     from fatbin.format.view import View
     from fatbin.limits import Limits
+    from fatbin.scanning.aids import Watch
     from fatbin.scanning.host import Host
     from fatbin.scanning.scanner import Options
     from fatbin.scanning.spool import Budget
@@ -89,7 +90,7 @@ def kind_and_format(view: View) -> tuple[str, str]:
     """
     tar = view.peek(257, 5) == b"ustar"
     if tar:
-        from fatbin.scanning.tars import is_tar  # noqa: PLC0415 - plain files need none
+        from fatbin.scanning.tape import is_tar  # noqa: PLC0415 - plain files need none
 
         if is_tar(view.peek(0, 512)):
             return "tar", ""
@@ -147,6 +148,7 @@ def package_parts(
     options: Options,
     report: Report,
     budget: Budget | None = None,
+    watch: Watch | None = None,
 ) -> Iterator[Part]:
     """Yield the libraries of a package, each valid until the next."""
     from fatbin.scanning.packages import (  # noqa: PLC0415 - plain files need none
@@ -155,7 +157,7 @@ def package_parts(
         walk_package,
     )
 
-    walk = Walk(options.limits, report, budget, verify=options.verify)
+    walk = Walk(options.limits, report, budget, verify=options.verify, watch=watch)
     outer = Distribution(holder.distribution, holder.distribution_version)
     for found in walk_package(view, kind, walk, outer):
         try:

@@ -6,6 +6,8 @@ from fatbin._record import Record
 from fatbin.errors import FormatError, LimitExceededError
 from fatbin.inventory import Inventory, Issue, Library
 from fatbin.limits import DEFAULT_LIMITS
+from fatbin.scanning.aids import NO_AIDS
+from fatbin.scanning.collector import Collector
 from fatbin.scanning.parts import (
     file_parts,
     holder_of,
@@ -18,48 +20,14 @@ from fatbin.scanning.source import STANDARD_INPUT, is_image_folder, open_input, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fatbin.errors import FatbinError, Report
+    from fatbin.errors import Report
     from fatbin.format.view import View
     from fatbin.inventory import Linkage
     from fatbin.limits import Limits
+    from fatbin.scanning.aids import Aids
     from fatbin.scanning.host import Host
     from fatbin.scanning.parts import Part
     from fatbin.scanning.spool import Budget
-
-
-class Collector:
-    """Issues of one library, up to a limit; what comes after it is counted."""
-
-    def __init__(self, location: str, limits: Limits) -> None:
-        """Collect for the library at a location."""
-        self._location = location
-        self._limit = limits.issues
-        self._issues: list[Issue] = []
-        self._left_out = 0
-
-    def __call__(self, error: FatbinError) -> None:
-        """Keep an error as an issue."""
-        if len(self._issues) == self._limit:
-            self._left_out += 1
-            return
-        issue = Issue.of(error, self._location)
-        if issue not in self._issues:  # headers and inflating can find the same
-            self._issues.append(issue)
-
-    @property
-    def issues(self) -> tuple[Issue, ...]:
-        """The issues so far, with one more that counts those left out."""
-        if not self._left_out:
-            return tuple(self._issues)
-        more = Issue(
-            code="LimitExceeded",
-            message=f"{self._left_out} more issues were left out",
-            location=self._location,
-            field="issues",
-            expected=f"at most {self._limit}",
-            found=str(self._limit + self._left_out),
-        )
-        return (*self._issues, more)
 
 
 class Options(Record):
@@ -103,12 +71,13 @@ def scan_bytes(
     )
 
 
-def scan_file(path: str, options: Options) -> Inventory:
+def scan_file(path: str, options: Options, aids: Aids = NO_AIDS) -> Inventory:
     """Read what device code one file, package or image holds; see :func:`fatbin.scan`.
 
     Args:
         path: of the file, or of a folder that is an image layout; ``-`` is standard input.
         options: what is looked at.
+        aids: what the result does not depend on.
 
     Raises:
         SourceError: the file cannot be read.
@@ -117,17 +86,22 @@ def scan_file(path: str, options: Options) -> Inventory:
     """
     if path == STANDARD_INPUT:
         with open_input(path, options.limits) as view:
-            return scan_view(view, options)
+            return scan_view(view, options, aids=aids)
     if is_image_folder(path):
         from fatbin.scanning.images.target import scan_folder  # noqa: PLC0415 - only images
 
-        return scan_folder(path, options)
+        return scan_folder(path, options, aids)
     with open_view(path) as view:
-        return scan_view(view, options)
+        return scan_view(view, options, aids=aids)
 
 
 def scan_view(
-    view: View, options: Options, *, member: bool = False, budget: Budget | None = None
+    view: View,
+    options: Options,
+    *,
+    member: bool = False,
+    budget: Budget | None = None,
+    aids: Aids = NO_AIDS,
 ) -> Inventory:
     """Read what device code a view holds: a file, a package, an image or a member of one.
 
@@ -136,6 +110,7 @@ def scan_view(
         options: what is looked at.
         member: whether it is one of many, and left out when it holds no device code.
         budget: of what it is a member of, where that has one.
+        aids: what the result does not depend on.
 
     Raises:
         UnknownFormatError: none of the known formats.
@@ -145,14 +120,14 @@ def scan_view(
     if kind and kind != "zip":
         from fatbin.scanning.images.target import scan_image  # noqa: PLC0415 - only for archives
 
-        inventory = scan_image(view, kind, options)
+        inventory = scan_image(view, kind, options, aids)
         if inventory is not None:
             return inventory
     collector = Collector(view.name, options.limits)
     libraries = []
     holder = holder_of(view, member=member)
     if kind:
-        parts = package_parts(view, kind, holder, options, collector, budget)
+        parts = package_parts(view, kind, holder, options, collector, budget, aids.watch)
     else:
         parts = file_parts(view, form, holder, options.limits, collector)
     for part in parts:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fatbin.limits import Limits
 
 STANDARD_INPUT = "-"
+OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+"""A FIFO must not make the open wait."""
 _RANDOM = getattr(mmap, "MADV_RANDOM", None)
 
 
@@ -37,7 +39,7 @@ def open_view(path: str, in_memory: int = 0) -> Iterator[View]:
         UnknownFormatError: an empty file.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | _NONBLOCK)
+        descriptor = os.open(path, OPEN_FLAGS)
     except (OSError, ValueError) as exc:  # ValueError: a NUL in the path
         reason = exc.strerror if isinstance(exc, OSError) else None
         raise SourceError(reason or str(exc), location=path) from exc
@@ -102,9 +104,6 @@ def open_input(name: str, limits: Limits, head: bytes = b"") -> Iterator[View]:
             msg = "expected a file with device code, found no bytes"
             raise UnknownFormatError(msg, location=name)
         yield view
-
-
-_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a FIFO must not make the open wait
 
 
 def _kind(status: os.stat_result) -> str:

@@ -6,6 +6,7 @@ import os
 from typing import IO, cast
 
 from fatbin.errors import FatbinError, LimitExceededError, MissingDependencyError, SourceError
+from fatbin.scanning.host import COMPRESSED_MAGICS
 from fatbin.scanning.spool import damaged
 
 TYPE_CHECKING = False
@@ -28,12 +29,6 @@ if TYPE_CHECKING:
         def decompress(self, data: bytes, /, max_length: int) -> bytes: ...
 
 
-COMPRESSED_MAGICS = (
-    (b"\x1f\x8b", "gzip"),
-    (b"BZh", "bzip2"),
-    (b"\xfd7zXZ\0", "xz"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-)
 _CHUNK = 256 << 10
 _XZ_MEMORY = 256 << 20
 """What an xz stream may ask for; its strongest preset takes 65 MiB."""

@@ -7,9 +7,16 @@ from contextlib import closing, contextmanager
 
 from fatbin.errors import FatbinError, SourceError, UnknownFormatError
 from fatbin.limits import DEFAULT_LIMITS
+from fatbin.scanning.host import COMPRESSED_MAGICS, ZIP_MAGICS
 from fatbin.scanning.parts import any_parts, holder_of, kind_and_format
 from fatbin.scanning.scanner import Options, scan_file
-from fatbin.scanning.source import STANDARD_INPUT, is_image_folder, open_input, open_view
+from fatbin.scanning.source import (
+    OPEN_FLAGS,
+    STANDARD_INPUT,
+    is_image_folder,
+    open_input,
+    open_view,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
     from fatbin.scanning.parts import Part
 
 ENVIRONMENT = "env:"
+_HEAD_BYTES = 512
 
 
 def scan(
@@ -75,6 +83,27 @@ def scan(
     from fatbin.scanning.many import plan, run  # noqa: PLC0415 - a file needs less
 
     return run([plan(path, options)], options)
+
+
+def is_kept(target: str) -> bool:
+    """Tell whether the results of a target that is read as one file are worth a cache.
+
+    Those of packages and images are; a plain file is read as quickly as looked up.
+    """
+    if target == STANDARD_INPUT:
+        return False
+    if is_image_folder(target):
+        return True
+    try:
+        descriptor = os.open(target, OPEN_FLAGS)
+        try:
+            head = os.read(descriptor, _HEAD_BYTES)
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError):
+        return False  # who reads it says what is wrong
+    packed = tuple(magic for magic, _ in COMPRESSED_MAGICS)
+    return head[:4] in ZIP_MAGICS or head[257:262] == b"ustar" or head.startswith(packed)
 
 
 def is_file(target: str) -> bool:

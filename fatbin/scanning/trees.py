@@ -14,6 +14,7 @@ from fatbin._record import Record
 from fatbin.errors import SourceError
 from fatbin.scanning.host import ZIP_MAGICS
 from fatbin.scanning.identify import PTX_HEAD_BYTES
+from fatbin.scanning.source import OPEN_FLAGS
 from fatbin.scanning.spool import HEAD_BYTES, may_be_text, worth_reading
 
 TYPE_CHECKING = False
@@ -26,7 +27,6 @@ _PACKAGE = re.compile(
     r"\.(?:whl|zip|egg|conda|tar(?:\.(?:gz|bz2|xz|zst))?|tgz|tbz2?|txz|tzst)$", re.IGNORECASE
 )
 """By name: checkpoints and data sets are zips and tar archives too, and large."""
-_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class TreeFile(Record):
@@ -92,6 +92,43 @@ def identity(status: os.stat_result) -> tuple[int, int, int, int, int]:
     )
 
 
+def target_file(target: str) -> TreeFile:
+    """Return a target that is read as one file; of an image in a folder, all its files count.
+
+    Raises:
+        SourceError: it is not there.
+    """
+    if not os.path.isdir(target):
+        try:
+            status = os.stat(target)
+        except (OSError, ValueError) as exc:
+            reason = exc.strerror if isinstance(exc, OSError) else None
+            raise SourceError(reason or str(exc), location=target) from exc
+        return TreeFile(target, status.st_size, identity(status))
+    import hashlib  # noqa: PLC0415 - only images in folders
+    import time  # noqa: PLC0415
+
+    rows = []
+    for folder, names, files in os.walk(target, onerror=_raise):
+        if any(os.path.islink(os.path.join(folder, name)) for name in names):
+            # What lies behind the link is not seen: a target that is never the same again.
+            return TreeFile(target, 0, (0, 0, 0, time.time_ns(), 0))
+        for path in (os.path.join(folder, name) for name in files):
+            try:
+                rows.append((path, identity(os.stat(path))))
+            except OSError:
+                rows.append((path, (0, 0, 0, 0, 0)))  # who reads it says what is wrong
+    # One number for which files there are; the rest as for one file.
+    digest = hashlib.sha256(repr(sorted(rows)).encode(errors="replace")).digest()
+    size = sum(row[2] for _, row in rows)
+    changed, touched = (max((row[at] for _, row in rows), default=0) for at in (3, 4))
+    return TreeFile(target, size, (0, int.from_bytes(digest[:8], "big"), size, changed, touched))
+
+
+def _raise(error: OSError) -> None:
+    raise SourceError(error.strerror or str(error), location=error.filename) from error
+
+
 def _regular_files(root: str, report: Report) -> Iterator[tuple[str, os.stat_result, bool]]:
     """Yield ``(path, status, whether a link)`` of each file that is not empty."""
     folders = [root]
@@ -126,7 +163,7 @@ def _is_loop(error: OSError) -> bool:
 
 
 def _worth_reading(path: str, *, packages: bool) -> bool:
-    descriptor = os.open(path, _OPEN)
+    descriptor = os.open(path, OPEN_FLAGS)
     try:
         head = os.read(descriptor, HEAD_BYTES)
         if len(head) == HEAD_BYTES and may_be_text(head):

@@ -137,7 +137,8 @@ def _with_names(
     target: str, limits: Limits, platform: str
 ) -> tuple[list[tuple[Library, Names]], tuple[Issue, ...]]:
     """Return libraries with the names of their kernels, read while each of them is open."""
-    from fatbin.scanning.scanner import Collector, Options, library_of  # noqa: PLC0415
+    from fatbin.scanning.collector import Collector  # noqa: PLC0415
+    from fatbin.scanning.scanner import Options, library_of  # noqa: PLC0415
     from fatbin.scanning.targets import open_parts  # noqa: PLC0415
     from fatbin.survey.names import kernel_names  # noqa: PLC0415 - opens images
 

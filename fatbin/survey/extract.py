@@ -11,9 +11,9 @@ from fatbin.format.images import Cubin, Ptx
 from fatbin.format.view import View
 from fatbin.kinds import Compression, EntryFlags, EntryKind, Place
 from fatbin.limits import DEFAULT_LIMITS
+from fatbin.scanning.collector import Collector
 from fatbin.scanning.parts import part_modules, read_host
 from fatbin.scanning.payloads import Payloads
-from fatbin.scanning.scanner import Collector
 from fatbin.scanning.targets import open_parts
 from fatbin.survey.file_names import Names, image_stem, path_stem
 from fatbin.survey.folder import TakenError

@@ -9,8 +9,8 @@ from fatbin._record import Record
 from fatbin.errors import FatbinError, FormatError, LimitExceededError
 from fatbin.format.images import Cubin
 from fatbin.limits import DEFAULT_LIMITS
+from fatbin.scanning.collector import Collector
 from fatbin.scanning.parts import part_modules, read_host
-from fatbin.scanning.scanner import Collector
 from fatbin.scanning.targets import open_parts
 from fatbin.survey.payloads import each_payload
 

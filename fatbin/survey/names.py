@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fatbin.format.images import Ptx
 from fatbin.limits import DEFAULT_LIMITS
-from fatbin.scanning.scanner import Collector
+from fatbin.scanning.collector import Collector
 from fatbin.survey.kernel_sizes import open_cubin
 from fatbin.survey.payloads import each_payload
 

@@ -14,9 +14,9 @@ from fatbin.errors import FormatError, LimitExceededError
 from fatbin.format.container import HEADER_SIZE
 from fatbin.kinds import Place
 from fatbin.limits import DEFAULT_LIMITS
+from fatbin.scanning.collector import Collector
 from fatbin.scanning.host import PLACES
 from fatbin.scanning.parts import part_modules, read_host
-from fatbin.scanning.scanner import Collector
 from fatbin.scanning.targets import open_parts
 from fatbin.survey.accounts import Account, LibrarySize, Slice
 from fatbin.survey.ranges import common, grant

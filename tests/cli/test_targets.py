@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import zlib
 from pathlib import Path
 
 import pytest
@@ -107,7 +109,7 @@ def test_directories_are_remembered_unless_told_not_to(
         assert not cache.exists()
         assert run(capsys, "list", target) == first
         (document,) = cache.iterdir()
-        body = document.read_bytes().partition(b"\n")[2]
+        body = zlib.decompress(document.read_bytes().partition(b"\n")[2])
         assert [os.path.basename(name) for name in json.loads(body)] == ["a.so"]
         assert run(capsys, "list", target) == first
         document.unlink()
@@ -118,9 +120,48 @@ def test_a_plain_file_is_never_remembered(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FATBIN_CACHE_DIR", str(tmp_path / "cache"))
-    assert run(capsys, "list", FIXTURES / "lib_rdc.so")[0] == exits.PASS
-    assert run(capsys, "list", DEMO)[0] == exits.PASS
+    monkeypatch.setattr("fatbin.scanning.cache._RECENT_NS", 0)
+    for command in (["list"], ["inspect"], ["check", "--no-policy", "--gpu", "8.0"]):
+        assert run(capsys, *command, FIXTURES / "lib_rdc.so")[0] == exits.PASS
     assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("target", [DEMO, FIXTURES / "images" / "demo.tar", FIXTURES / "packages"])
+@pytest.mark.parametrize(
+    "command", [["list"], ["inspect"], ["check", "--no-policy", "--gpu", "9.0"]]
+)
+def test_packages_images_and_directories_are_remembered_by_all_commands(
+    capsys: pytest.CaptureFixture[str],
+    command: list[str],
+    target: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("FATBIN_CACHE_DIR", str(cache))
+    monkeypatch.setattr("fatbin.scanning.cache._RECENT_NS", 0)
+    copy = tmp_path / target.name
+    if target.is_dir():
+        shutil.copytree(target, copy)
+    else:
+        shutil.copy(target, copy)
+    first = run(capsys, *command, "--no-cache", copy)
+    assert not cache.exists()
+    assert run(capsys, *command, copy) == first
+    (document,) = cache.iterdir()
+    assert run(capsys, *command, copy) == first
+
+    def read(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("fatbin.scanning.work.scan_view", read)
+    monkeypatch.setattr("fatbin.scanning.many.scan_file", read)
+    assert run(capsys, *command, copy) == first
+    with pytest.raises(AssertionError):
+        run(capsys, *command, "--no-cache", copy)
+    document.write_bytes(b"")
+    with pytest.raises(AssertionError):
+        run(capsys, *command, copy)
 
 
 def test_diff_of_two_wheels(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

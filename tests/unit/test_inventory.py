@@ -100,3 +100,12 @@ def test_an_issue_prints_like_its_error() -> None:
     error = fatbin.TruncatedError("cut", offset=16, location="a.so")
     assert str(Issue.of(error)) == str(error) == "a.so+0x10: cut"
     assert Issue.of(fatbin.SourceError("gone"), "b").location == "b"
+
+
+@pytest.mark.parametrize("indent", [0, 2, 5])
+def test_indented_documents_are_those_of_the_standard_library(indent: int) -> None:
+    inventory = fatbin.scan_many([*FILES, FIXTURES / "images" / "demo.tar", "mis\x1bs\udce9ng"])
+    assert len(inventory.libraries) > 20
+    assert inventory.all_issues
+    for each in (inventory, Inventory()):
+        assert each.to_json(indent=indent) == json.dumps(each.to_dict(), indent=indent)

@@ -77,13 +77,52 @@ def find_images(store: Store, platform: str, report: Report, *, verify: bool) ->
         msg = f"expected a platform such as {DEFAULT_PLATFORM}, found {platform!r}"
         raise SourceError(msg, location=store.location)
     if store.has(LAYOUT) and store.has(INDEX):
-        images = list(_indexed(store, platform, report, verify=verify))
-        if images or not store.has(MANIFEST):
+        leaves = _Leaves(store, verify=verify)
+        leaves.collect(load(store, INDEX, verify=False), f"{store.location}::{INDEX}", "", 0)
+        if not leaves.by_name and not store.has(MANIFEST):
+            msg = "expected an image, found an index that names none"
+            raise SourceError(msg, location=f"{store.location}::{INDEX}")
+        images = list(_indexed(store, leaves, platform, report, verify=verify))
+        if not store.has(MANIFEST):
             return images
-    return _saved(store, platform)
+        if images:
+            _compare(store, leaves, images, report)
+            return images
+    saved = _saved(store)
+    wanted = [image for image in saved if matches(image.platform, platform)]
+    if not wanted:
+        raise _not_there(platform, [image.platform for image in saved], store)
+    return wanted
 
 
-def _saved(store: Store, platform: str) -> list[Image]:
+def _compare(store: Store, leaves: _Leaves, images: list[Image], report: Report) -> None:
+    """Report where ``manifest.json`` would load another image than the index: engines differ."""
+    try:
+        saved = _saved(store)
+        there = [[layer.path for layer in image.layers] for image in images]
+        for image in saved:
+            paths = [layer.path for layer in image.layers]
+            if paths not in there and paths not in leaves.layers():
+                report(_other(store, f"an image {image.name or 'without a name'} of other layers"))
+    except (FormatError, SourceError, LimitExceededError) as exc:
+        report(exc)
+        return
+    for image in images:
+        same = [each.layers for each in saved if matches(each.platform, image.platform)]
+        paths = [layer.path for layer in image.layers]
+        if same and all(paths != [layer.path for layer in layers] for layers in same):
+            report(_other(store, f"other layers for {image.name or image.platform or 'the image'}"))
+
+
+def _other(store: Store, found: str) -> FormatError:
+    return FormatError(
+        f"expected the images of {INDEX}, found {found}: what is loaded depends on who loads it",
+        field="Layers",
+        location=f"{store.location}::{MANIFEST}",
+    )
+
+
+def _saved(store: Store) -> list[Image]:
     """Read the ``manifest.json`` that ``docker save`` writes."""
     where = f"{store.location}::{MANIFEST}"
     images = []
@@ -98,10 +137,7 @@ def _saved(store: Store, platform: str) -> list[Image]:
             names = paths
         layers = tuple(Layer(path, name, None) for path, name in zip(paths, names, strict=True))
         images.append(Image(str(tags[0]) if tags else "", found, layers))
-    wanted = [image for image in images if matches(image.platform, platform)]
-    if not wanted:
-        raise _not_there(platform, [image.platform for image in images], store)
-    return wanted
+    return images
 
 
 def _diff_ids(config: object, location: str) -> list[str]:
@@ -109,13 +145,9 @@ def _diff_ids(config: object, location: str) -> list[str]:
     return [str(name) for name in get(roots, "diff_ids", list, location, [])]
 
 
-def _indexed(store: Store, platform: str, report: Report, *, verify: bool) -> Iterator[Image]:
-    where = f"{store.location}::{INDEX}"
-    leaves = _Leaves(store, verify=verify)
-    leaves.collect(load(store, INDEX, verify=False), where, "", 0)
-    if not leaves.by_name and not store.has(MANIFEST):
-        msg = "expected an image, found an index that names none"
-        raise SourceError(msg, location=where)
+def _indexed(
+    store: Store, leaves: _Leaves, platform: str, report: Report, *, verify: bool
+) -> Iterator[Image]:
     for name, manifests in leaves.by_name.items():
         try:
             yield from _chosen(store, name, manifests, platform, verify=verify)
@@ -161,6 +193,17 @@ class _Leaves:
             else:
                 leaf = _Leaf(descriptor, outermost=not depth)
                 self.by_name.setdefault(named, []).append(leaf)
+
+    def layers(self) -> list[list[str]]:
+        """Return the layers of every manifest that can be read; a broken one is told elsewhere."""
+        found = []
+        for leaf in (each for several in self.by_name.values() for each in several):
+            try:
+                image = _image(self._store, "", "", leaf.descriptor, verify=False)
+            except FatbinError:  # of a platform that is not there, or told when it is chosen
+                continue
+            found.append([layer.path for layer in image.layers])
+        return found
 
 
 def _is_index(media_type: str) -> bool:

@@ -17,33 +17,36 @@ from fatbin.errors import (
 )
 from fatbin.inventory import Inventory, Issue
 from fatbin.scanning.images.documents import check
+from fatbin.scanning.images.kept import KeptFile, KeptLayer, Step
 from fatbin.scanning.images.owners import ALL_BYTES, METADATA, RECORD, Note, owners_of
 from fatbin.scanning.images.streams import Member, open_tar
-from fatbin.scanning.images.tape import (
-    DIRECTORY,
-    FILE,
-    HARD_LINK,
-    SYMBOLIC_LINK,
-    read_entries,
-)
 from fatbin.scanning.images.tree import WHITEOUT, Tree
 from fatbin.scanning.packages import NO_DISTRIBUTION
 from fatbin.scanning.spool import FIRST_BYTES, HEAD_BYTES, read_head, worth_reading
 from fatbin.scanning.streams import Rest
+from fatbin.scanning.tape import (
+    DIRECTORY,
+    FILE,
+    HARD_LINK,
+    SYMBOLIC_LINK,
+    printable_path,
+    read_entries,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fatbin.errors import Report
+    from fatbin.errors import FatbinError, Report
     from fatbin.format.view import View
     from fatbin.inventory import Library
+    from fatbin.scanning.aids import Aids
     from fatbin.scanning.images.choose import Image, Layer
     from fatbin.scanning.images.store import Store
     from fatbin.scanning.images.streams import Inflating, Placed
-    from fatbin.scanning.images.tape import TarEntry
     from fatbin.scanning.packages import Distribution
     from fatbin.scanning.spool import Budget
+    from fatbin.scanning.tape import TarEntry
 
     Scan = Callable[[View], Inventory]
 
@@ -94,7 +97,13 @@ class Reader:
     """Reads one image."""
 
     def __init__(
-        self, store: Store, location: str, examine: Scan | None, budget: Budget, report: Report
+        self,
+        store: Store,
+        location: str,
+        examine: Scan | None,
+        budget: Budget,
+        report: Report,
+        aids: Aids,
     ) -> None:
         """Prepare.
 
@@ -104,12 +113,17 @@ class Reader:
             examine: scans a file; None to find out only which files are left.
             budget: of the whole target.
             report: takes what could not be read.
+            aids: what the result does not depend on.
         """
         self._store = store
         self._location = location
         self._examine = examine
         self._budget = budget
-        self._report = report
+        self._told = report
+        self._doubts = 0  # what keeps layers from being known
+        self._watch = aids.watch
+        self._layers = aids.layers if examine is not None else None  # names have places
+        self._stored = 0
         self._notes_left = ALL_BYTES
         self._tree: Tree[Content | Note] = Tree(budget.limits.archive_members)
 
@@ -155,7 +169,8 @@ class Reader:
             try:
                 with self._store.open(layer.path) as view:
                     self._check(view, layer, verify=verify)
-                    self._apply(open_tar(view, self._budget), number, name, where)
+                    self._layer(view, number, name, where)
+                    self._stored += view.size
             except LimitExceededError as exc:
                 exc.location = exc.location or where
                 self._report(exc)
@@ -187,31 +202,89 @@ class Reader:
             except FormatError as exc:
                 self._report(exc)
 
-    def _apply(self, source: Placed | Inflating, number: int, name: str, where: str) -> None:
-        tree = self._tree
+    def _report(self, error: FatbinError) -> None:
+        self._doubts += 1
+        self._told(error)
+
+    def _layer(self, view: View, number: int, name: str, where: str) -> None:
+        """Apply a layer: as it is known, or as it is read, and then it is known."""
+        budget, layers = self._budget, self._layers
+        digest = layers.name(view) if layers is not None else ""
+        if layers is None or not digest:
+            for _ in self._steps(open_tar(view, budget), number, name, where):
+                pass
+            return
+        kept = layers.load(digest, self._location)
+        if kept is not None and kept.fits(budget, self._notes_left):
+            self._repeat(kept, number, name, where)
+            return
+        before = budget.members, budget.inflated, self._doubts
+        steps = list(self._steps(open_tar(view, budget), number, name, where))
+        members, inflated, doubts = before
+        if self._doubts == doubts:
+            spent = budget.members - members, budget.inflated - inflated
+            layers.store(digest, self._location, KeptLayer(steps, *spent))
+
+    def _steps(
+        self, source: Placed | Inflating, number: int, name: str, where: str
+    ) -> Iterator[Step]:
+        """Apply a layer as it is read; yield what was done."""
+        watch = self._watch
         for index, entry in enumerate(read_entries(source, where)):
             self._budget.member(where)
+            if watch is not None:
+                watch(entry.name, self._stored + source.stored)
+            content = None
             try:
-                if WHITEOUT in entry.name and tree.white_out(entry.name, number):
-                    continue
-                if entry.kind == FILE:
-                    content = self._content(source, entry, name)
-                    if isinstance(content, Content) and not content.issues:
-                        content.place = (number, index)
-                    tree.put(entry.name, number, content)
-                elif entry.kind == DIRECTORY:
-                    tree.put_directory(entry.name, number)
-                elif entry.kind == SYMBOLIC_LINK:
-                    tree.put_symbolic_link(entry.name, number, entry.link)
-                elif entry.kind == HARD_LINK:
-                    tree.put_hard_link(entry.name, number, entry.link)
-                else:
-                    tree.put(entry.name, number)
+                if WHITEOUT not in entry.name or not self._tree.white_out(entry.name, number):
+                    if entry.kind == FILE:
+                        content = self._content(source, entry, name)
+                        if isinstance(content, Content) and not content.issues:
+                            content.place = (number, index)
+                    self._put(entry.kind, entry.name, entry.link, number, content)
             except FormatError as exc:
                 if exc.location:  # of the stream, not of a name
                     raise
                 exc.location = where
                 self._report(exc)
+            yield Step(entry.kind, entry.name, entry.link, self._kept(content))
+
+    def _repeat(self, kept: KeptLayer, number: int, name: str, where: str) -> None:
+        """Apply a layer as it is known."""
+        for kind, path, link, found in kept.steps:
+            content: Content | Note | None = None
+            if isinstance(found, Note):
+                self._notes_left -= len(found.data)
+                content = found
+            elif found is not None:
+                content = Content(found.location, name, found.libraries, ())
+            try:
+                if WHITEOUT not in path or not self._tree.white_out(path, number):
+                    self._put(kind, path, link, number, content)
+            except FormatError as exc:  # it can be another image
+                exc.location = where
+                self._report(exc)
+        self._budget.members += kept.members
+        self._budget.inflated += kept.inflated
+
+    def _put(
+        self, kind: str, name: str, link: str, number: int, content: Content | Note | None
+    ) -> None:
+        tree = self._tree
+        if kind == DIRECTORY:
+            tree.put_directory(name, number)
+        elif kind == SYMBOLIC_LINK:
+            tree.put_symbolic_link(name, number, link)
+        elif kind == HARD_LINK:
+            tree.put_hard_link(name, number, link)
+        else:
+            tree.put(name, number, content)
+
+    def _kept(self, content: Content | Note | None) -> KeptFile | Note | None:
+        if not isinstance(content, Content):
+            return content
+        self._doubts += len(content.issues) + sum(len(each.issues) for each in content.libraries)
+        return KeptFile(content.location, content.libraries)
 
     def _content(
         self, source: Placed | Inflating, entry: TarEntry, layer: str
@@ -224,6 +297,7 @@ class Reader:
             if entry.size <= self._notes_left:
                 self._notes_left -= entry.size
                 return Note(head + source.read(entry.size - len(head)))
+            self._doubts += 1  # another image has room for it
             return None
         if not head or head[0] not in FIRST_BYTES:
             return None
@@ -285,8 +359,3 @@ def _moved(issues: tuple[Issue, ...], before: str, after: str) -> tuple[Issue, .
 def _renamed(location: str, before: str, after: str) -> str:
     """Return a location under the name that a file has in the end."""
     return after + location[len(before) :] if location.startswith(before) else location
-
-
-def printable_path(path: str) -> str:
-    """Return a path in which bytes that are no UTF-8 are written out."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

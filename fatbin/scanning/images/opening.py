@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fatbin.errors import FormatError, LimitExceededError, SourceError
 from fatbin.scanning.images.streams import Placed, open_tar
-from fatbin.scanning.images.tape import read_entries
 from fatbin.scanning.parts import Holder
+from fatbin.scanning.tape import read_entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from fatbin.errors import SourceError, UnknownFormatError
 from fatbin.scanning.images.streams import Placed
-from fatbin.scanning.images.tape import FILE, HARD_LINK, SYMBOLIC_LINK, read_entries
 from fatbin.scanning.source import open_view
+from fatbin.scanning.tape import FILE, HARD_LINK, SYMBOLIC_LINK, read_entries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,10 +15,9 @@ from fatbin.errors import (
     TruncatedError,
     UnknownFormatError,
 )
-from fatbin.scanning.images.tape import BLOCK
 from fatbin.scanning.spool import spooled_view
 from fatbin.scanning.streams import ViewStream, compression_by_magic, inflated
-from fatbin.scanning.tars import is_tar
+from fatbin.scanning.tape import BLOCK, is_tar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +43,11 @@ class Placed:
         """Begin at the start of a view."""
         self.view = view
         self.position = 0
+
+    @property
+    def stored(self) -> int:
+        """Bytes of the view that were read."""
+        return self.position
 
     def read(self, size: int, /) -> bytes:
         """Return so many bytes, fewer only at the end."""
@@ -80,9 +84,10 @@ class Placed:
 class Inflating:
     """A compressed stream, inflated piece by piece; what was passed over is gone."""
 
-    def __init__(self, view: View, stream: Stream, budget: Budget) -> None:
-        """Begin at the start of a view, which a stream inflates."""
+    def __init__(self, view: View, stored: ViewStream, stream: Stream, budget: Budget) -> None:
+        """Begin at the start of a view, which is read as it is stored and inflated."""
         self.position = 0
+        self._stored = stored
         self._view = view
         self._stream = stream
         self._budget = budget
@@ -90,6 +95,11 @@ class Inflating:
         self._at = 0
         self._failed: FatbinError | None = None
         self._most = max(_RATIO_FROM, budget.limits.member_ratio * view.size)
+
+    @property
+    def stored(self) -> int:
+        """Bytes of the view that were read."""
+        return self._stored.position
 
     def read(self, size: int, /) -> bytes:
         """Return so many bytes, fewer only at the end.
@@ -214,9 +224,9 @@ class Member:
 class _Gzip:
     """Gzip, read in larger pieces than the reader of the standard library takes."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, source: ViewStream) -> None:
         self._view = view
-        self._source = ViewStream(view)
+        self._source = source
         self._decoder = zlib.decompressobj(wbits=_GZIP)
         self._kept = b""
         self._hungry = True
@@ -272,14 +282,16 @@ def open_tar(view: View, budget: Budget) -> Placed | Inflating:
     if is_tar(head) or not head.strip(b"\0"):
         return Placed(view)
     compression = compression_by_magic(head)
+    stored = ViewStream(view)
     if compression == "gzip":
-        return Inflating(view, _Gzip(view), budget)
+        return Inflating(view, stored, _Gzip(view, stored), budget)
     if head[1:4] == _SKIPPABLE and head[0] & 0xF0 == _SKIPPABLE_LOW:
         compression = "zstd"
     if compression:
         # The ratio is held here, for the layer as a whole: files of zeros are no bombs.
         limits = budget.limits._replace(member_ratio=1 << 62)
-        return Inflating(view, inflated(ViewStream(view), compression, view.name, limits), budget)
+        stream = inflated(stored, compression, view.name, limits)
+        return Inflating(view, stored, stream, budget)
     raise UnknownFormatError(
         f"expected a tar archive, plain or compressed, found the bytes {head[:8].hex(' ')}",
         location=view.name,
@@ -288,7 +300,7 @@ def open_tar(view: View, budget: Budget) -> Placed | Inflating:
 
 def digest_of(view: View, algorithm: str) -> str:
     """Return the hexadecimal digest of the bytes of a view."""
-    import hashlib  # noqa: PLC0415 - only with verify
+    import hashlib  # noqa: PLC0415 - only with verify or a cache
 
     state = hashlib.new(algorithm)
     stream = ViewStream(view)

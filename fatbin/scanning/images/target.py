@@ -13,15 +13,17 @@ from fatbin.errors import (
     UnknownFormatError,
 )
 from fatbin.inventory import Inventory, Issue
+from fatbin.scanning.aids import NO_AIDS
+from fatbin.scanning.collector import Collector
 from fatbin.scanning.images.choose import find_images, is_layout
 from fatbin.scanning.images.layers import Reader
 from fatbin.scanning.images.opening import open_found
 from fatbin.scanning.images.store import Folder, Tar
 from fatbin.scanning.parts import any_parts
-from fatbin.scanning.scanner import Collector, scan_view
+from fatbin.scanning.scanner import scan_view
 from fatbin.scanning.spool import Budget, read_head, spooled_view
 from fatbin.scanning.streams import ViewStream, inflated
-from fatbin.scanning.tars import is_tar
+from fatbin.scanning.tape import is_tar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,13 +32,14 @@ if TYPE_CHECKING:
     from fatbin.errors import Report
     from fatbin.format.view import View
     from fatbin.inventory import Library
+    from fatbin.scanning.aids import Aids
     from fatbin.scanning.images.choose import Image
     from fatbin.scanning.images.store import Store
     from fatbin.scanning.parts import Part
     from fatbin.scanning.scanner import Options
 
 
-def scan_folder(path: str, options: Options) -> Inventory:
+def scan_folder(path: str, options: Options, aids: Aids = NO_AIDS) -> Inventory:
     """Read the images of an OCI layout on disk.
 
     Raises:
@@ -45,10 +48,10 @@ def scan_folder(path: str, options: Options) -> Inventory:
         LimitExceededError: a document that is too large.
         MissingDependencyError: a layer compressed with zstd, and nothing to inflate it.
     """
-    return _scan(Folder(path), options, Budget(options.limits))
+    return _scan(Folder(path), options, Budget(options.limits), aids)
 
 
-def scan_image(view: View, kind: str, options: Options) -> Inventory | None:
+def scan_image(view: View, kind: str, options: Options, aids: Aids = NO_AIDS) -> Inventory | None:
     """Read the images of a tar archive; None when it holds none, or breaks off before it tells.
 
     A compressed archive is inflated to a file without a name: what tells where its parts are may
@@ -58,6 +61,7 @@ def scan_image(view: View, kind: str, options: Options) -> Inventory | None:
         view: of the archive.
         kind: ``tar``, or how it is compressed.
         options: of the scan.
+        aids: what the result does not depend on.
 
     Raises:
         SourceError: nothing there for the platform, or several and none is asked for.
@@ -68,7 +72,7 @@ def scan_image(view: View, kind: str, options: Options) -> Inventory | None:
     budget = Budget(options.limits)
     with ExitStack() as stack:
         store = _store(view, kind, budget, stack)
-        return _scan(store, options, budget) if store is not None else None
+        return _scan(store, options, budget, aids) if store is not None else None
 
 
 def folder_parts(path: str, options: Options, report: Report) -> Generator[Part, None, None]:
@@ -125,7 +129,7 @@ def _plain(view: View, kind: str, budget: Budget, stack: ExitStack) -> View | No
     )
 
 
-def _scan(store: Store, options: Options, budget: Budget) -> Inventory:
+def _scan(store: Store, options: Options, budget: Budget, aids: Aids) -> Inventory:
     collector = Collector(store.location, options.limits)
 
     def examine(view: View) -> Inventory:
@@ -137,7 +141,7 @@ def _scan(store: Store, options: Options, budget: Budget) -> Inventory:
     libraries: list[Library] = []
     issues: list[Issue] = []
     for image, location in _images(store, options, collector):
-        reader = Reader(store, location, examine, budget, collector)
+        reader = Reader(store, location, examine, budget, collector, aids)
         found, damage = reader.read(image, verify=options.verify)
         libraries += found
         issues += damage
@@ -161,7 +165,7 @@ def _images(store: Store, options: Options, report: Report) -> Iterator[tuple[Im
 def _parts(store: Store, options: Options, report: Report) -> Generator[Part, None, None]:
     """Yield the libraries that are left at the end; what they lie in is opened once more."""
     for image, location in _images(store, options, report):
-        reader = Reader(store, location, None, Budget(options.limits), report)
+        reader = Reader(store, location, None, Budget(options.limits), report, NO_AIDS)
         found = reader.names(image, verify=options.verify)
         budget = Budget(options.limits)
         for view, holder in open_found(store, image, found, budget, report):

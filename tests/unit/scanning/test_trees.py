@@ -15,7 +15,8 @@ from packing import WHEEL, wheel, zipped
 from support import FIXTURES
 
 import fatbin
-from fatbin.scanning import many
+from fatbin.scanning import many, work
+from fatbin.scanning.aids import Aids
 from fatbin.scanning.scanner import Options
 
 CUBIN = (FIXTURES / "saxpy_80.cubin").read_bytes()
@@ -176,7 +177,7 @@ def test_any_executor_gives_the_same_in_order(
     tree: Path, executor: type[ThreadPoolExecutor] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = fatbin.scan(tree)
-    monkeypatch.setattr(many, "_JOB_FILES", 4)
+    monkeypatch.setattr(work, "_JOB_FILES", 4)
     calls: list[tuple[int, int, int, int]] = []
     pool = executor(3) if executor is not None else None
     inventory = fatbin.scan_many([tree], executor=pool, progress=lambda *done: calls.append(done))
@@ -192,25 +193,25 @@ def test_any_executor_gives_the_same_in_order(
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are only started there")
 def test_processes_by_default_for_large_trees(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = fatbin.scan(tree)
-    monkeypatch.setattr(many, "_JOB_FILES", 4)
-    monkeypatch.setattr(many, "_LARGE_FILES", 10)
+    monkeypatch.setattr(work, "_JOB_FILES", 4)
+    monkeypatch.setattr(work, "_LARGE_FILES", 10)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     used = []
-    real = many._pool
+    real = work.pool_for
 
     def pool(*arguments: object) -> object:
         found = real(*arguments)  # type: ignore[arg-type]
         used.append(type(found).__name__)
         return found
 
-    monkeypatch.setattr(many, "_pool", pool)
+    monkeypatch.setattr(many, "pool_for", pool)
     monkeypatch.setattr("threading.active_count", lambda: 1)
     assert fatbin.scan(tree) == alone
     assert used == ["ProcessPoolExecutor"]
 
 
 def test_an_interrupt_leaves_nothing_running(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "_JOB_FILES", 1)
+    monkeypatch.setattr(work, "_JOB_FILES", 1)
     futures: list[Future[object]] = []
 
     class Slow(ThreadPoolExecutor):
@@ -252,13 +253,13 @@ def age(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     read: list[str] = []
-    real = many._scan_one
+    real = work._scan_one
 
-    def scan_one(path: str, options: Options, *, alone: bool) -> many.FileResult:
+    def scan_one(path: str, options: Options, *, alone: bool, aids: Aids) -> work.FileResult:
         read.append(os.path.basename(path))
-        return real(path, options, alone=alone)
+        return real(path, options, alone=alone, aids=aids)
 
-    monkeypatch.setattr(many, "_scan_one", scan_one)
+    monkeypatch.setattr(work, "_scan_one", scan_one)
     return read
 
 
@@ -312,6 +313,20 @@ def test_new_files_are_not_remembered(
     assert len(read) == 20
 
 
+def test_thin_archives_are_not_remembered_for_what_they_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    age(monkeypatch)
+    for name in ("libthin.a", "host_1arch.o"):
+        shutil.copy(FIXTURES / name, tmp_path / name)
+    read = counted(monkeypatch)
+    with_thin = fatbin.scan_many([tmp_path], cache=tmp_path.parent / "cache")
+    assert any("libthin.a::" in library.location for library in with_thin.libraries)
+    read.clear()
+    assert fatbin.scan_many([tmp_path], cache=tmp_path.parent / "cache") == with_thin
+    assert read == ["libthin.a"]
+
+
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty", "folder", "pickle"])
 def test_a_damaged_document_is_written_again(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
@@ -344,6 +359,7 @@ def test_whole_but_senseless_documents_are_ignored(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import hashlib
+    import zlib
 
     age(monkeypatch)
     cache = tmp_path / "cache"
@@ -357,7 +373,8 @@ def test_whole_but_senseless_documents_are_ignored(
         b"[" * 100_000,
         b"\xff",
     ):
-        document.write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+        packed = zlib.compress(body)
+        document.write_bytes(hashlib.sha256(packed).hexdigest().encode() + b"\n" + packed)
         assert fatbin.scan_many([tree / "d0"], cache=cache) == first
 
 
@@ -384,11 +401,13 @@ def test_the_cache_has_an_end(tree: Path, tmp_path: Path, monkeypatch: pytest.Mo
     folder = tmp_path / "cache"
     sizes: list[int] = []
     for number in range(3):
-        cache = Cache(str(folder), most=sum(sizes) or 1 << 20)
+        cache = Cache(str(folder))
+        cache.shelf.most = sum(sizes) + 100 if sizes else 1 << 20
         run([plan(str(tree / f"d{number}"), Options())], Options(), cache=cache)
         sizes.append(max(path.stat().st_size for path in folder.iterdir()))
     assert len(list(folder.iterdir())) < 3
-    tiny = Cache(str(tmp_path / "none"), most=10)
+    tiny = Cache(str(tmp_path / "none"))
+    tiny.shelf.most = 10
     run([plan(str(tree), Options())], Options(), cache=tiny)
     assert not (tmp_path / "none").exists()
 

@@ -1,9 +1,11 @@
-"""Tar headers, one after the other, from anything that reads forward.
+"""Tar headers, one after the other, from anything that reads forward: of packages, images, layers.
 
-The standard library's reader allocates what a header claims and keeps every member; here names and
-extended headers are bounded as Go's ``archive/tar`` bounds them, and nothing is kept. Source:
-POSIX.1-2017 ``pax`` for ustar and extended headers, the GNU tar manual for ``L``, ``K``, ``S`` and
-the ``GNU.sparse`` records.
+The standard library's reader allocates what a header claims, keeps every member and takes a damaged
+header for the end of the archive; here names and extended headers are bounded as Go's
+``archive/tar`` bounds them, nothing is kept, and damage is an error.
+
+Source: POSIX.1-2017 ``pax`` for ustar and extended headers, the GNU tar manual for ``L``, ``K``,
+``S`` and the ``GNU.sparse`` records.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from zlib import adler32
 
 from fatbin._record import Record
 from fatbin.errors import BadMagicError, FormatError, LimitExceededError, TruncatedError
+from fatbin.format.layouts import TAR_HEADER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +24,9 @@ if TYPE_CHECKING:
     class Source(Protocol):
         """What a tar archive is read from."""
 
-        position: int
+        @property
+        def position(self) -> int:
+            """Bytes from the first header."""
 
         def read(self, size: int, /) -> bytes:
             """Return so many bytes, fewer only at the end."""
@@ -35,7 +40,6 @@ EXTENDED_BYTES = 1 << 20
 """The longest extended header or long name that is read; the bound of Go's ``archive/tar``."""
 _ZEROS = bytes(BLOCK)
 _BLANKS = b" \0"
-_CHECKSUM = slice(148, 156)
 _ADLER = 65521
 _MORE_HOLES, _MORE_HOLES_AGAIN = 482, 504
 _CHECKSUM_BLANK = 8 * 0x20
@@ -50,8 +54,9 @@ _KINDS = {
     b"5": DIRECTORY,
 }
 _WITHOUT_DATA = frozenset((b"1", b"2", b"3", b"4", b"5", b"6"))
-_LONG_NAME, _LONG_LINK, _EXTENDED, _GLOBAL = b"L", b"K", b"x", b"g"
-_SPECIAL = frozenset((_LONG_NAME, _LONG_LINK, _EXTENDED, _GLOBAL))
+_LONG_NAME, _LONG_LINK, _GLOBAL = b"L", b"K", b"g"
+_EXTENDED = frozenset((b"x", b"X"))  # Solaris wrote X
+_SPECIAL = frozenset((_LONG_NAME, _LONG_LINK, _GLOBAL, *_EXTENDED))
 
 
 class TarEntry(Record):
@@ -95,39 +100,61 @@ def read_entries(source: Source, location: str) -> Iterator[TarEntry]:
                 found=f"{len(block)} bytes",
                 location=location,
             )
-        if not _checksum_holds(block):
+        fields = _fields(block)
+        if not _checksum_holds(block, fields[5]):
             msg = "expected a tar header with its checksum, found something else"
-            raise BadMagicError(msg, offset=start, field="chksum", location=location)
-        flag = block[156:157]
-        size = _number(block[124:136], start, location)
+            raise BadMagicError(msg, offset=start, field="checksum", location=location)
+        flag = fields[6]
+        size = _number(fields[3], start, location)
         if flag in _SPECIAL:
             data = _special(source, size, start, location)
-            if flag == _EXTENDED:
+            if flag in _EXTENDED:
                 extended.update(_records(data, start, location))
             elif flag != _GLOBAL:
                 extended["path" if flag == _LONG_NAME else "linkpath"] = _text(data)
             continue
         if flag == b"S" and block[_MORE_HOLES]:
             _skip_map(source, location)
-        entry = _entry(block, flag, size, extended, start, location)
+        entry = _entry(fields, size, extended, start, location)
         extended = {}
         after = source.position + entry.size + (-entry.size) % BLOCK
         yield entry
         source.skip(after - source.position)
 
 
+def is_tar(head: bytes) -> bool:
+    """Tell whether a file begins with a tar header: its checksum says so."""
+    if len(head) < BLOCK or not head[0]:
+        return False
+    block = head[:BLOCK]
+    return _checksum_holds(block, _fields(block)[5])
+
+
+def printable_path(path: str) -> str:
+    """Return a path in which bytes that are no UTF-8 are written out."""
+    if path.isascii():
+        return path
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _fields(block: bytes) -> tuple[bytes, ...]:
+    fields: tuple[bytes, ...] = TAR_HEADER.unpack_from(block)
+    return fields
+
+
 def _entry(
-    block: bytes, flag: bytes, size: int, extended: dict[str, str], start: int, location: str
+    fields: tuple[bytes, ...], size: int, extended: dict[str, str], start: int, location: str
 ) -> TarEntry:
+    field, _, _, _, _, _, flag, target, magic, _, prefix, _ = fields
     name = extended.get("path")
     if name is None:
-        name = _text(block[:100])
-        if block[257:263] == b"ustar\0" and block[345]:
-            name = f"{_text(block[345:500])}/{name}"
+        name = _text(field)
+        if magic[:6] == b"ustar\0" and prefix[0]:
+            name = f"{_text(prefix)}/{name}"
     kind = _KINDS.get(flag, OTHER)
     link = ""
     if kind in (HARD_LINK, SYMBOLIC_LINK):
-        link = extended["linkpath"] if "linkpath" in extended else _text(block[157:257])
+        link = extended["linkpath"] if "linkpath" in extended else _text(target)
     elif flag == b"\0" and name.endswith("/"):
         kind = DIRECTORY
     sparse = flag == b"S"
@@ -154,19 +181,18 @@ def _skip_map(source: Source, location: str) -> None:
             return
 
 
-def _checksum_holds(block: bytes) -> bool:
-    field = block[_CHECKSUM].strip(_BLANKS)
+def _checksum_holds(block: bytes, field: bytes) -> bool:
     try:
-        expected = int(field, 8)
+        expected = int(field.strip(_BLANKS), 8)
     except ValueError:
         return False
     # Adler-32 adds up bytes, modulo a prime, much quicker than a loop does.
     quick = adler32(block, 0) & 0xFFFF
-    if (quick - sum(block[_CHECKSUM]) + _CHECKSUM_BLANK - expected) % _ADLER == 0:
+    if (quick - sum(field) + _CHECKSUM_BLANK - expected) % _ADLER == 0:
         return True
-    found = sum(block) - sum(block[_CHECKSUM]) + _CHECKSUM_BLANK
+    found = sum(block) - sum(field) + _CHECKSUM_BLANK
     # Some old programs added up signed bytes.
-    return found - 256 * (_high(block) - _high(block[_CHECKSUM])) == expected
+    return found - 256 * (_high(block) - _high(field)) == expected
 
 
 def _high(data: bytes) -> int:
