@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 IMAGES = ("sass", "ptx")
 _MOST_ARCHITECTURES = 64
-"""Architectures compared for the best one; a hostile file may name any number."""
+_MOST_CHOICES = 200_000
+"""Architectures compared for the best one, and choices made for it, unless it is the only one; a
+hostile file may name any number. Real ones name 15, in modules of a few hundred kinds."""
 _PLAIN = ("", "?")
 _NEWEST_GENERATION = 10
 
@@ -209,7 +211,8 @@ def best_coverage(library: Library, sorted_modules: Sorted) -> int:
         for number in {e.arch.number for e in group.module.entries if e.kind in IMAGES and e.arch}:
             named[number] += group.size
     best = 0
-    for number, _ in named.most_common(_MOST_ARCHITECTURES):
+    most = _MOST_CHOICES // max(1, len(sorted_modules.judged))
+    for number, _ in named.most_common(max(1, min(_MOST_ARCHITECTURES, most))):
         device = ComputeCapability.of_sm(number)
         loader = loader_for(library, sorted_modules, device, None, None)
         serving = sum(

@@ -15,6 +15,7 @@ _CUDA = re.compile(
     r"CUDA[ _-]?(?P<major>\d{1,2})\.(?P<minor>\d{1,2})(?:\.\d{1,4}){0,2}", re.ASCII | re.IGNORECASE
 )
 _BARE_CUDA = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,2}", re.ASCII)
+_READERS = tuple((row.isa, row.driver_branch) for row in TOOLKITS)
 _HINT = "write a driver such as 570.124, or the CUDA version that nvidia-smi prints: CUDA 12.8"
 
 
@@ -112,7 +113,7 @@ class Driver(Record):
 
 def minimum_driver_for_isa(isa: tuple[int, int]) -> int | None:
     """Return the first branch that reads a PTX ISA; None when no known one does."""
-    return next((row.driver_branch for row in TOOLKITS if row.isa >= isa), None)
+    return next((branch for known, branch in _READERS if known >= isa), None)
 
 
 def minimum_driver_for_toolkit_major(major: int) -> str:

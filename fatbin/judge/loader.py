@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fatbin.arch import ComputeCapability
+    from fatbin.arch import Architecture, ComputeCapability
     from fatbin.inventory import Entry, Module
 
 SUCCESS = 0
@@ -38,6 +38,7 @@ INVALID_SOURCE = 300
 NOT_FOUND = 500
 
 _NO_VERSION = (1_000_000_000, 0)
+_ANY_HOST = sum(bit for bit, _ in HOSTS)
 _VARIANT_RANK = {"a": 2, "f": 1, "?": 0, "": 0}
 
 
@@ -168,8 +169,8 @@ class Loader:
         self._pool = tuple(pool)
         self._linked: Choice | None = None
         self.linked_entries: tuple[Entry, ...] = ()
-        self._sass: dict[tuple[object, ...], Serving] = {}
-        self._ptx: dict[object, Serving] = {}
+        self._sass: dict[tuple[object, ...], tuple[Architecture | None, Serving]] = {}
+        self._ptx: dict[int, tuple[Architecture | None, Serving]] = {}
         self._no_device = drives(device, driver)
 
     def choose(self, module: Module) -> Choice:
@@ -351,17 +352,17 @@ class Loader:
 
     def _counts(self, entry: Entry) -> bool:
         """Tell whether an entry is for this host system; one that names none is for all."""
-        if not self._host:
+        if not self._host or not entry.flags & _ANY_HOST:
             return True
-        named = [name for bit, name in HOSTS if entry.flags & bit]
-        return not named or self._host in named
+        return any(name == self._host for bit, name in HOSTS if entry.flags & bit)
 
     def _serves(self, entry: Entry) -> Serving:
         arch = entry.arch
-        key = (arch, entry.fastpath_finalize, entry.toolkit, bool(entry.compat))
-        answer = self._sass.get(key)
-        if answer is None:
-            answer = self._sass[key] = (
+        # By identity, which is quick; the architecture is kept, so that it is no other's later.
+        key = (id(arch), entry.fastpath_finalize, entry.toolkit, bool(entry.compat))
+        known = self._sass.get(key)
+        if known is None:
+            answer = (
                 Serving(Certainty.NO, ("container.nothing-fits",))
                 if arch is None
                 else sass_serves(
@@ -373,18 +374,20 @@ class Loader:
                     has_compat=bool(entry.compat),
                 )
             )
-        return answer
+            known = self._sass[key] = arch, answer
+        return known[1]
 
     def _targets(self, entry: Entry) -> Serving:
         arch = entry.arch
-        answer = self._ptx.get(arch)
-        if answer is None:
-            answer = self._ptx[arch] = (
+        known = self._ptx.get(id(arch))
+        if known is None:
+            answer = (
                 Serving(Certainty.NO, ("container.nothing-fits",))
                 if arch is None
                 else ptx_serves(arch, self.device)
             )
-        return answer
+            known = self._ptx[id(arch)] = arch, answer
+        return known[1]
 
     def _reads(self, entry: Entry) -> bool:
         return self.reader is None or isa_of(entry) <= self.reader.ptx_isa

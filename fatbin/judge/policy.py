@@ -148,7 +148,9 @@ def matches(glob: str, location: str) -> bool:
     from fnmatch import fnmatchcase  # noqa: PLC0415 - a policy without globs needs none
 
     wanted, path = (text.replace("\\", "/").removeprefix("./") for text in (glob, location))
-    names = (path, path.rpartition("/")[2], path.rpartition("::")[2])
+    outer, colons, inner = path.partition("::")
+    file = outer.rpartition("/")[2] + colons + inner
+    names = (path, file, path.rpartition("/")[2], path.rpartition("::")[2])
     return any(fnmatchcase(name, wanted) for name in names)
 
 

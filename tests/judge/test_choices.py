@@ -12,7 +12,7 @@ from fatbin.inventory import Module
 from fatbin.judge.driver import Driver
 from fatbin.judge.loader import Choice, choose
 from fatbin.judge.serving import Certainty, sass_serves
-from fatbin.kinds import EntryFlags, Place
+from fatbin.kinds import Compression, EntryFlags, Place
 
 LINUX, WINDOWS, MAC = EntryFlags.HOST_LINUX, EntryFlags.HOST_WINDOWS, EntryFlags.HOST_MAC
 
@@ -89,3 +89,43 @@ def test_an_executable_image_misses_nothing() -> None:
     made = module("sm_80", unresolved=True, relocatable=False)
     assert chosen(made, "8.0").serves
     assert chosen(made._replace(entries=(entry("sm_80", unresolved=True),)), "8.0").code == 500
+
+
+# The second chance of device-linked modules.
+
+LINKED = module("sm_80", wrapper=2)
+
+
+def pool(*texts: str, **more: Any) -> Module:  # noqa: ANN401
+    return module(*texts, place="relocatable", **more)
+
+
+def test_a_link_needs_the_newest_driver_of_its_parts() -> None:
+    choice = chosen(LINKED, "9.0", pool=[pool("compute_80 8.8"), pool("compute_80 8.0")])
+    assert (choice.how, choice.driver) == ("jit-link", 575)
+
+
+def test_a_link_misses_what_its_parts_find_in_each_other() -> None:
+    parts = [pool("compute_80", unresolved=True), pool("compute_80", kind="relocatable-ptx")]
+    assert chosen(LINKED, "9.0", pool=parts).how == "jit-link"
+
+
+def test_a_link_without_ptx_was_never_seen() -> None:
+    choice = chosen(LINKED, "9.0", pool=[pool("sm_90")])
+    assert (choice.how, choice.certainty) == ("jit-link", Certainty.UNSURE)
+
+
+def test_a_link_is_as_sure_as_its_least_sure_part() -> None:
+    parts = [pool("sm_87"), pool("compute_80")]
+    choice = chosen(module("sm_75", wrapper=2), "8.8", pool=parts)
+    assert choice.certainty is Certainty.LIKELY
+
+
+def test_only_code_that_does_not_fit_is_linked() -> None:
+    made = module("sm_90", wrapper=2, compression=Compression.ZSTD)
+    assert chosen(made, "9.0", "535", pool=[pool("compute_90")]).code == 200
+
+
+def test_compressed_ptx_needs_a_driver_that_reads_both() -> None:
+    made = module("compute_80 7.0", compression=Compression.ZSTD)
+    assert chosen(made, "8.0").driver == 550

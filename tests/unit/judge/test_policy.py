@@ -119,6 +119,9 @@ def test_a_rule_covers_its_code_and_libraries_only() -> None:
         ("libx.a", "a/libx.a::x.o", False),
         ("lib[xy].so", "liby.so", True),
         ("lib[xy].so", "libz.so", False),
+        ("x.whl::*", "dist/x.whl::x/liby.so", True),
+        ("x.whl::*.so", "C:\\dist\\x.whl::x/liby.so", True),
+        ("y.whl::*", "dist/x.whl::x/liby.so", False),
     ],
 )
 def test_globs(glob: str, location: str, expected: bool) -> None:  # noqa: FBT001
