@@ -183,6 +183,7 @@ class _Judge:
             outcome=outcome,
             coverage=coverage,
             required_driver=_required_driver(case),
+            last_driver=_last_driver(gpu.cc),
             missing="" if coverage.native else f"sm_{gpu.cc.sm}",
             action=deciding[0].action if deciding else "",
         )
@@ -205,6 +206,11 @@ class _Judge:
             return None
         self._findings.append(finding)
         return finding
+
+
+def _last_driver(device: ComputeCapability) -> int:
+    last = last_driver_of(device)
+    return last.branch if last is not None else 0
 
 
 def _required_driver(case: Case) -> int:

@@ -40,6 +40,12 @@ def about_process(
                 "FB207", Severity.NOTE, f"{name}=1 is set and changes what the driver chooses",
                 action=f"unset {name} to judge without it",
             )  # fmt: skip
+    for name in environment.unclear:
+        yield Finding(
+            "FB207",
+            Severity.NOTE,
+            f"{name} is set; what it changes is not known here, and it does not count",
+        )
     if environment.eager:
         yield Finding(
             "FB207",

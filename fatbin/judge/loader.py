@@ -68,12 +68,14 @@ class Environment(Record):
         eager: CUDA_MODULE_LOADING=EAGER: missing functions show when loading.
         warm_cache: the driver's compute cache holds every compilation already; ``disable_ptx_jit``
             then stops nothing that compiles at all.
+        unclear: variables that are set and whose effect nobody has described; they do not count.
     """
 
     force_ptx_jit: bool = False
     disable_ptx_jit: bool = False
     eager: bool = False
     warm_cache: bool = False
+    unclear: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, variables: Mapping[str, str]) -> Environment:
@@ -85,6 +87,7 @@ class Environment(Record):
             force_ptx_jit=variables.get("CUDA_FORCE_PTX_JIT") == "1",
             disable_ptx_jit=variables.get("CUDA_DISABLE_PTX_JIT") == "1",
             eager=variables.get("CUDA_MODULE_LOADING") == "EAGER",
+            unclear=tuple(n for n in ("CUDA_FORCE_JIT", "CUDA_DISABLE_JIT") if variables.get(n)),
         )
 
 

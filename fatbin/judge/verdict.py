@@ -166,6 +166,7 @@ class Answer(Record):
         missing: the architecture of code that would serve it natively, ``sm_120``; empty when
             a module has such code.
         action: what to do; empty when there is nothing.
+        last_driver: branch of the last driver that drives the GPU; 0 while the newest does.
     """
 
     gpu: str
@@ -175,6 +176,15 @@ class Answer(Record):
     required_driver: int = 0
     missing: str = ""
     action: str = ""
+    last_driver: int = 0
+
+    @property
+    def drivers(self) -> str:
+        """The driver branches on which it runs: ``570 or later``, ``384 to 580``; empty if none."""
+        if not self.required_driver:
+            return ""
+        until = f"to {self.last_driver}" if self.last_driver else "or later"
+        return f"{self.required_driver} {until}"
 
 
 class LibraryVerdict(Record):

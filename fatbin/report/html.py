@@ -297,7 +297,7 @@ def _answers(library: LibraryVerdict) -> str:
 
 
 def _answer(answer: Answer) -> tuple[str, ...]:
-    driver = f"{answer.required_driver} or later" if answer.required_driver else ""
+    driver = answer.drivers
     return (answer.outcome.value, coverage(answer), driver, answer.missing, answer.action)
 
 

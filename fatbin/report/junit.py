@@ -134,8 +134,8 @@ def _lines(group: Group) -> Iterator[str]:
         yield f"{group.answer.outcome}{f': {counts}' if counts else ''}"
         if group.answer.missing:
             yield f"missing: {printable(group.answer.missing)}"
-        if group.answer.required_driver:
-            yield f"driver: {group.answer.required_driver} or later"
+        if group.answer.drivers:
+            yield f"driver: {group.answer.drivers}"
         if group.answer.action:
             yield f"action: {printable(group.answer.action)}"
     for finding in group.findings:

@@ -110,8 +110,8 @@ def _group(group: Group) -> Iterator[str]:
 def _answer(answer: Answer, said: set[str]) -> Iterator[str]:
     if answer.missing:
         yield f"missing {_code(answer.missing)}"
-    if answer.required_driver:
-        yield f"driver {answer.required_driver} or later"
+    if answer.drivers:
+        yield f"driver {answer.drivers}"
     counts = coverage(answer)
     if counts:
         yield counts

@@ -132,8 +132,8 @@ def _write_group(out: Writer, group: Group, *, verbose: bool) -> None:
 def _answer_lines(answer: Answer, said: set[str]) -> Iterator[tuple[str, str]]:
     if answer.missing:
         yield "missing", _inert(answer.missing)
-    if answer.required_driver:
-        yield "driver", f"{answer.required_driver} or later"
+    if answer.drivers:
+        yield "driver", answer.drivers
     counts = coverage(answer)
     if counts and answer.outcome is not Outcome.PASS:
         yield "coverage", counts

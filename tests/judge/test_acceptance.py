@@ -351,6 +351,34 @@ def test_variables_of_the_process_count_and_are_named() -> None:
     )
 
 
+def test_variables_of_unknown_effect_are_named() -> None:
+    verdict = check(inventory(FAISS), gpus="8.0", environment={"CUDA_FORCE_JIT": "1"})
+    assert verdict.outcome.value == "PASS"
+    assert "CUDA_FORCE_JIT" in finding(verdict, "FB207").message
+
+
+def test_code_that_the_driver_refuses_matters_by_its_share() -> None:
+    fine = [module("sm_80", "sm_90") for _ in range(95)]
+    refused = [module("sm_80", "compute_80 9.5") for _ in range(20)]
+    few = check(inventory(library(*fine, *refused[:5])), gpus="9.0", driver="580")
+    assert finding(few, "FB204").severity is Severity.WARN
+    many = check(inventory(library(*fine, *refused)), gpus="9.0", driver="580")
+    assert finding(many, "FB204").severity is Severity.FAIL
+    linked = module("sm_80", wrapper=2)
+    pool = module("sm_80", "compute_80 9.5", place="relocatable")
+    verdict = check(inventory(library(*fine, linked, pool)), gpus="9.0", driver="580")
+    assert finding(verdict, "FB204").severity is Severity.FAIL
+
+
+def test_drivers_have_an_end_where_the_gpu_has() -> None:
+    (old,) = check(inventory(FAISS), gpus="V100").libraries
+    assert old.answers[0].drivers == "384 to 580"
+    (new,) = check(inventory(FAISS), gpus="A100").libraries
+    assert new.answers[0].drivers == "450 or later"
+    (none,) = check(inventory(FAISS), gpus="9.0").libraries
+    assert none.answers[0].drivers == ""
+
+
 # What is not known
 
 

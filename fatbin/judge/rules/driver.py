@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fatbin.judge.case import Case, cuda_of, fact, plural
+from fatbin.judge.content import DEVICE_LINKED
 from fatbin.judge.driver import minimum_driver_for_toolkit_major
 from fatbin.judge.facts.architectures import row_of
 from fatbin.judge.facts.toolkits import ERRORS
@@ -121,7 +122,7 @@ def refused_code(case: Case) -> Iterator[Finding]:
         if code == NO_DEVICE:
             continue  # device_supported says it once
         number = sum(answer.group.size for answer in answers)
-        severity = Severity.WARN if case.coverage.serving else Severity.FAIL
+        severity = Severity.FAIL if _matters(case, answers, number) else Severity.WARN
         driver = max(answer.choice.driver for answer in answers)
         code_of, message, action = _refusal(case, code, driver)
         yield finding(
@@ -132,6 +133,19 @@ def refused_code(case: Case) -> Iterator[Finding]:
             action=action,
             because=samples(case, answers),
         )
+
+
+def _matters(case: Case, answers: list[Answered], number: int) -> bool:
+    """Tell whether a library cannot do without modules that the driver refuses.
+
+    It cannot where nothing else serves the GPU, where a device-linked module is among them, and
+    where they are more than the share that may be for newer GPUs only.
+    """
+    if not case.coverage.serving:
+        return True
+    if any(answer.group.module.wrapper == DEVICE_LINKED for answer in answers):
+        return True
+    return number > case.policy.max_newer_only * case.coverage.modules
 
 
 def _refusal(case: Case, code: int, driver: int) -> tuple[str, str, str]:
