@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -90,7 +91,7 @@ def test_cublas_streams_in_little_private_memory(tmp_path: Path) -> None:
         require("proc", "no /proc to read the memory of a process from")
     path = corpus.wheel_path(corpus.CUBLAS)
     child = subprocess.Popen(
-        [sys.executable, "-m", "fatbin", "inspect", "--format", "json", str(path)],
+        [sys.executable, "-m", "fatbin", "inspect", "--no-cache", "--format", "json", str(path)],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         env={**os.environ, "TMPDIR": str(tmp_path)},
@@ -108,7 +109,8 @@ def test_cublas_streams_in_little_private_memory(tmp_path: Path) -> None:
         time.sleep(0.001)
     assert child.wait() == 0
     assert 0 < peak * 1024 < _MOST_PRIVATE
-    assert names == set()
+    # Python tries whether it may write there, with a file that is gone at once.
+    assert [name for name in names if not re.fullmatch(r"[a-z0-9_]{8}", name)] == []
 
 
 def test_the_copies_of_nccl_in_an_environment(tmp_path: Path) -> None:
