@@ -53,6 +53,8 @@ _KINDS = {
     b"2": SYMBOLIC_LINK,
     b"5": DIRECTORY,
 }
+_OTHERS = frozenset((b"3", b"4", b"6", b"D", b"N", b"V"))
+"""Devices, FIFOs, what GNU tar notes of itself; types that nobody knows are files to readers."""
 _WITHOUT_DATA = frozenset((b"1", b"2", b"3", b"4", b"5", b"6"))
 _LONG_NAME, _LONG_LINK, _GLOBAL = b"L", b"K", b"g"
 _EXTENDED = frozenset((b"x", b"X"))  # Solaris wrote X
@@ -85,10 +87,12 @@ def read_entries(source: Source, location: str) -> Iterator[TarEntry]:
         LimitExceededError: an extended header that no honest archive has.
     """
     extended: dict[str, str] = {}
+    pending = 0  # bytes of extended headers that wait for their entry
     while True:
         start = source.position
         block = source.read(BLOCK)
         if block == _ZEROS:
+            _check_end(source, location)
             return
         if len(block) < BLOCK:
             msg = "expected another header or a block of zeros, found the end of the archive"
@@ -107,7 +111,8 @@ def read_entries(source: Source, location: str) -> Iterator[TarEntry]:
         flag = fields[6]
         size = _number(fields[3], start, location)
         if flag in _SPECIAL:
-            data = _special(source, size, start, location)
+            pending += size
+            data = _special(source, size, pending, start, location)
             if flag in _EXTENDED:
                 extended.update(_records(data, start, location))
             elif flag != _GLOBAL:
@@ -116,10 +121,19 @@ def read_entries(source: Source, location: str) -> Iterator[TarEntry]:
         if flag == b"S" and block[_MORE_HOLES]:
             _skip_map(source, location)
         entry = _entry(fields, size, extended, start, location)
-        extended = {}
+        extended, pending = {}, 0
         after = source.position + entry.size + (-entry.size) % BLOCK
         yield entry
         source.skip(after - source.position)
+
+
+def _check_end(source: Source, location: str) -> None:
+    """Refuse a header behind a single block of zeros: engines differ in whether they read on."""
+    start = source.position
+    block = source.read(BLOCK)
+    if len(block) == BLOCK and block != _ZEROS and is_tar(block):
+        msg = "expected two blocks of zeros at the end of the archive, found a header behind one"
+        raise BadMagicError(msg, offset=start, field="header", location=location)
 
 
 def is_tar(head: bytes) -> bool:
@@ -151,7 +165,7 @@ def _entry(
         name = _text(field)
         if magic[:6] == b"ustar\0" and prefix[0]:
             name = f"{_text(prefix)}/{name}"
-    kind = _KINDS.get(flag, OTHER)
+    kind = _KINDS.get(flag) or (OTHER if flag in _OTHERS else FILE)
     link = ""
     if kind in (HARD_LINK, SYMBOLIC_LINK):
         link = extended["linkpath"] if "linkpath" in extended else _text(target)
@@ -233,13 +247,14 @@ def _decimal(text: str, start: int, location: str) -> int:
     return int(text)
 
 
-def _special(source: Source, size: int, start: int, location: str) -> bytes:
-    if size > EXTENDED_BYTES:
+def _special(source: Source, size: int, pending: int, start: int, location: str) -> bytes:
+    if pending > EXTENDED_BYTES:
         raise LimitExceededError(
-            f"an extended header of {size} bytes is larger than {EXTENDED_BYTES} bytes",
+            f"an extended header of {size} bytes, {pending} with those before it, is larger than "
+            f"{EXTENDED_BYTES} bytes",
             limit="header_bytes",
             allowed=EXTENDED_BYTES,
-            actual=size,
+            actual=pending,
             offset=start,
             location=location,
         )

@@ -94,7 +94,7 @@ def read_tar(stream: Stream, name: str, budget: Budget, report: Report) -> Itera
     source = _Source(stream, name, budget)
     try:
         for entry in read_entries(source, name):
-            if entry.kind != FILE or entry.name.endswith("/"):
+            if entry.kind != FILE:
                 continue
             text = printable_path(entry.name)[:_NAME_BYTES]
             budget.member(f"{name}::{text}")

@@ -577,3 +577,41 @@ def test_metadata_that_does_not_inflate_is_an_issue_at_most(method: int, at: int
     inventory = fatbin.scan_bytes(bytes(data), WHEEL)
     assert locations(inventory) == [f"{WHEEL}::good.cubin"]
     assert inventory.libraries[0].distribution == "some-package"
+
+
+def tar_of(*headers: tuple[bytes, bytes, bytes], end: bytes = bytes(1024)) -> bytes:
+    """Return a tar archive of members ``(name, type, data)``."""
+    made = b""
+    for name, flag, data in headers:
+        info = tarfile.TarInfo(name.decode())
+        info.size = len(data)
+        block = bytearray(info.tobuf(tarfile.USTAR_FORMAT))
+        block[156:157] = flag
+        block[148:156] = b" " * 8
+        block[148:156] = b"%06o\0 " % sum(block)
+        made += bytes(block) + data + bytes(-len(data) % 512)
+    return made + end
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"), [(b"x.cubin", b"0"), (b"x.cubin", b"P"), (b"x.cubin/", b"0")]
+)
+def test_what_other_readers_take_for_a_file_is_read(name: bytes, flag: bytes) -> None:
+    inventory = fatbin.scan_bytes(tar_of((b"a.txt", b"0", b"text"), (name, flag, CUBIN)), "x.tar")
+    assert [library.format for library in inventory.libraries] == ["cubin"]
+    assert not inventory.all_issues
+
+
+def test_members_behind_a_single_block_of_zeros_are_told() -> None:
+    hidden = tar_of((b"x.cubin", b"0", CUBIN))
+    data = tar_of((b"a.cubin", b"0", CUBIN), end=bytes(512)) + hidden
+    inventory = fatbin.scan_bytes(data, "x.tar")
+    assert len(inventory.libraries) == 1
+    assert ["behind one" in issue.message for issue in inventory.all_issues] == [True]
+
+
+def test_extended_headers_do_not_add_up() -> None:
+    record = b"99999 comment=".ljust(99_998, b"x") + b"\n"
+    flood = [(b"pax", b"x", record)] * 20
+    inventory = fatbin.scan_bytes(tar_of(*flood, (b"a.cubin", b"0", CUBIN)), "x.tar")
+    assert [issue.code for issue in inventory.all_issues] == ["LimitExceeded"]
