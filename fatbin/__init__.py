@@ -42,9 +42,10 @@ if TYPE_CHECKING:
     from fatbin.inventory import Entry, Inventory, Issue, Library, Linkage, Module
     from fatbin.judge.baseline import Baseline, read_baseline
     from fatbin.judge.check import check
+    from fatbin.judge.choice import Choice, Environment, How
     from fatbin.judge.driver import Driver
     from fatbin.judge.gpu import Gpu, parse_gpus
-    from fatbin.judge.loader import Choice, Environment, How, choose
+    from fatbin.judge.loader import choose
     from fatbin.judge.policy import Ignore, Policy
     from fatbin.judge.policy_file import read_policy
     from fatbin.judge.serving import Certainty
@@ -120,7 +121,8 @@ _HOMES = {
     "fatbin.judge.check": ("check",),
     "fatbin.judge.driver": ("Driver",),
     "fatbin.judge.gpu": ("Gpu", "parse_gpus"),
-    "fatbin.judge.loader": ("Choice", "Environment", "How", "choose"),
+    "fatbin.judge.choice": ("Choice", "Environment", "How"),
+    "fatbin.judge.loader": ("choose",),
     "fatbin.judge.policy": ("Ignore", "Policy"),
     "fatbin.judge.policy_file": ("read_policy",),
     "fatbin.judge.serving": ("Certainty",),

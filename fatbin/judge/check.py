@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fatbin.judge.baseline import Baseline, Excuses
 from fatbin.judge.case import Case, name_of, version_of
+from fatbin.judge.choice import Environment
 from fatbin.judge.claims import about_input, about_library, about_process
 from fatbin.judge.content import code_sizes, ptx_named, sass_named
 from fatbin.judge.coverage import (
@@ -13,9 +14,9 @@ from fatbin.judge.coverage import (
     loader_for,
     sort_modules,
 )
+from fatbin.judge.device_support import drives, first_driver_of, last_driver_of
 from fatbin.judge.driver import Driver
 from fatbin.judge.gpu import parse_gpus
-from fatbin.judge.loader import Environment, drives, first_driver_of, last_driver_of
 from fatbin.judge.policy import Policy
 from fatbin.judge.rules import RULES
 from fatbin.judge.rules.driver import runtime_driver

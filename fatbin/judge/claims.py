@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from fatbin.arch import Architecture
     from fatbin.inventory import Inventory, Issue, Library
+    from fatbin.judge.choice import Environment
     from fatbin.judge.content import Content
     from fatbin.judge.coverage import Sorted
     from fatbin.judge.driver import Driver
     from fatbin.judge.gpu import Gpu
-    from fatbin.judge.loader import Environment
     from fatbin.judge.policy import Policy
 
 __all__ = ["about_input", "about_library", "about_process"]

@@ -13,8 +13,9 @@ from operator import itemgetter
 from fatbin._record import Record
 from fatbin.arch import ComputeCapability
 from fatbin.inventory import Entry
+from fatbin.judge.choice import NO_BINARY_FOR_GPU, NOT_FOUND, Choice, How
 from fatbin.judge.content import DEVICE_LINKED, Content, content_of
-from fatbin.judge.loader import NO_BINARY_FOR_GPU, NOT_FOUND, Choice, How, Loader
+from fatbin.judge.loader import Loader
 from fatbin.judge.serving import Certainty
 from fatbin.judge.verdict import Coverage
 from fatbin.kinds import Place
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
     from fatbin.arch import Architecture
     from fatbin.inventory import Library, Module
+    from fatbin.judge.choice import Environment
     from fatbin.judge.driver import Driver
-    from fatbin.judge.loader import Environment
 
 IMAGES = ("sass", "ptx")
 _MOST_ARCHITECTURES = 64

@@ -9,114 +9,38 @@ rules are NVIDIA's documented ones where there are any, and otherwise what an H2
 
 from __future__ import annotations
 
-from enum import Enum
-
-from fatbin._record import Record
+from fatbin.judge.choice import (
+    INVALID_IMAGE,
+    INVALID_PTX,
+    INVALID_SOURCE,
+    JIT_COMPILATION_DISABLED,
+    NO_BINARY_FOR_GPU,
+    NO_DEVICE,
+    NOT_FOUND,
+    UNSUPPORTED_PTX_VERSION,
+    Choice,
+    Environment,
+    How,
+)
 from fatbin.judge.content import DEVICE_LINKED, HOSTS
+from fatbin.judge.device_support import drives, last_driver_of
 from fatbin.judge.driver import Driver, minimum_driver_for_isa
-from fatbin.judge.facts.architectures import row_of
-from fatbin.judge.facts.toolkits import TOOLKITS, ZSTD
+from fatbin.judge.facts.toolkits import ZSTD
 from fatbin.judge.facts.versions import version_numbers
 from fatbin.judge.serving import Certainty, Serving, ptx_serves, sass_serves
 from fatbin.kinds import Compression
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from fatbin.arch import Architecture, ComputeCapability
     from fatbin.inventory import Entry, Module
 
-SUCCESS = 0
-NO_DEVICE = 100
-INVALID_IMAGE = 200
-NO_BINARY_FOR_GPU = 209
-INVALID_PTX = 218
-UNSUPPORTED_PTX_VERSION = 222
-JIT_COMPILATION_DISABLED = 223
-INVALID_SOURCE = 300
-NOT_FOUND = 500
 
 _NO_VERSION = (1_000_000_000, 0)
 _ANY_HOST = sum(bit for bit, _ in HOSTS)
 _VARIANT_RANK = {"a": 2, "f": 1, "?": 0, "": 0}
-
-
-class How(str, Enum):
-    """In which way a module serves a device."""
-
-    NATIVE = "native"
-    """SASS that fits is loaded."""
-    JIT = "jit"
-    """PTX is compiled by the driver."""
-    JIT_LINK = "jit-link"
-    """Relocatable PTX of a device-linked library is compiled and linked by the driver."""
-    NONE = "none"
-    """It does not."""
-
-    def __str__(self) -> str:
-        """Return the word."""
-        return self.value
-
-
-class Environment(Record):
-    """The variables of a process that change what the driver chooses.
-
-    Attributes:
-        force_ptx_jit: CUDA_FORCE_PTX_JIT=1: cubins in containers are passed over.
-        disable_ptx_jit: CUDA_DISABLE_PTX_JIT=1: PTX is not compiled.
-        eager: CUDA_MODULE_LOADING=EAGER: missing functions show when loading.
-        warm_cache: the driver's compute cache holds every compilation already; ``disable_ptx_jit``
-            then stops nothing that compiles at all.
-        unclear: variables that are set and whose effect nobody has described; they do not count.
-    """
-
-    force_ptx_jit: bool = False
-    disable_ptx_jit: bool = False
-    eager: bool = False
-    warm_cache: bool = False
-    unclear: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, variables: Mapping[str, str]) -> Environment:
-        """Read the variables of a process; other values than 1 and EAGER change nothing.
-
-        Source: CUDA C++ Programming Guide, "CUDA Environment Variables".
-        """
-        return cls(
-            force_ptx_jit=variables.get("CUDA_FORCE_PTX_JIT") == "1",
-            disable_ptx_jit=variables.get("CUDA_DISABLE_PTX_JIT") == "1",
-            eager=variables.get("CUDA_MODULE_LOADING") == "EAGER",
-            unclear=tuple(n for n in ("CUDA_FORCE_JIT", "CUDA_DISABLE_JIT") if variables.get(n)),
-        )
-
-
-class Choice(Record):
-    """What the driver does with one module.
-
-    Attributes:
-        how: in which way the module serves the device.
-        certainty: of that answer.
-        code: the CUresult, 0 when the module loads.
-        entry: index in ``Module.entries`` of the image taken, or that the error is about; -1 when
-            there is none.
-        late: the error comes when a kernel is looked up, not when the module is loaded.
-        because: ids of statements, the deciding one first.
-        driver: branch of the oldest driver that reads the image, 0 when every one does.
-    """
-
-    how: How
-    certainty: Certainty = Certainty.YES
-    code: int = SUCCESS
-    entry: int = -1
-    late: bool = False
-    because: tuple[str, ...] = ()
-    driver: int = 0
-
-    @property
-    def serves(self) -> bool:
-        """Whether code runs, surely or probably."""
-        return self.how is not How.NONE
 
 
 def choose(
@@ -425,42 +349,6 @@ def isa_of(entry: Entry) -> tuple[int, int]:
         return (0, 0)
     major, minor, *_ = (*version_numbers(entry.isa_version), 0, 0)
     return (major, minor) if major else _NO_VERSION
-
-
-def drives(device: ComputeCapability, driver: Driver | None) -> str:
-    """Return the statement why a driver does not know a device; empty when it does.
-
-    What is not in the table of architectures is not refused, nor are Tegra devices: their drivers
-    are numbered in another way.
-    """
-    row = row_of(device)
-    if driver is None or row is None:
-        return ""
-    if row.last_driver is not None and driver.branch > row.last_driver:
-        return "driver.device-dropped"
-    known_from = first_driver_of(device)
-    if known_from is not None and driver.branch < known_from:
-        return "driver.device-unknown"
-    return ""
-
-
-def last_driver_of(device: ComputeCapability) -> Driver | None:
-    """Return the last driver branch that drives a device; None when the newest known does."""
-    row = row_of(device)
-    return Driver.parse(str(row.last_driver)) if row is not None and row.last_driver else None
-
-
-def first_driver_of(device: ComputeCapability) -> int | None:
-    """Return the first driver branch that can know a device; None when that is not known.
-
-    The lower of the branch that NVIDIA names and of that of the first toolkit with the
-    architecture: pre-release drivers came with it.
-    """
-    row = row_of(device)
-    if row is None or row.first_driver is None:
-        return None
-    toolkit = next((t for t in TOOLKITS if t.toolkit == row.first_toolkit), None)
-    return row.first_driver if toolkit is None else min(row.first_driver, toolkit.driver_branch)
 
 
 def _failed(code: int, entry: int, *because: str) -> Choice:

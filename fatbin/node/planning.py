@@ -8,7 +8,7 @@ import sys
 from fatbin._record import Record
 from fatbin.errors import FormatError, LimitExceededError, UnknownFormatError
 from fatbin.inventory import Issue, Module
-from fatbin.judge.loader import Choice, How, Loader
+from fatbin.judge.choice import Choice, How
 from fatbin.kinds import Place
 from fatbin.scanning.parts import (
     file_parts,
@@ -24,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fatbin.errors import FatbinError
     from fatbin.format.view import View
+    from fatbin.judge.loader import Loader
     from fatbin.limits import Limits
 
 RELOCATABLE = "relocatable: input of a link, which crashes a driver that is given it"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from fatbin.errors import DeviceError
-from fatbin.judge.loader import Environment, Loader
+from fatbin.judge.choice import Environment
+from fatbin.judge.loader import Loader
 from fatbin.limits import DEFAULT_LIMITS
 from fatbin.node import sources
 from fatbin.node.children import Child, TimedOut
@@ -18,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from fatbin.judge.loader import Choice
+    from fatbin.judge.choice import Choice
     from fatbin.limits import Limits
     from fatbin.node.records import DetectedGpu, Detection
 

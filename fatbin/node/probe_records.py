@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fatbin._record import Record
-from fatbin.judge.loader import How
+from fatbin.judge.choice import How
 from fatbin.judge.serving import Certainty
 from fatbin.node.codes import cuda_name
 from fatbin.node.records import DetectedGpu, plain

@@ -10,7 +10,8 @@ from h200 import CODES, DRIVER, H200, HERE, images, module, module_rows
 
 import fatbin
 from fatbin.inventory import Module
-from fatbin.judge.loader import Choice, Environment, Loader, choose
+from fatbin.judge.choice import Choice, Environment
+from fatbin.judge.loader import Loader, choose
 from fatbin.kinds import Place
 
 EMPTY = Module(place=Place.BARE, form="container")

@@ -9,8 +9,9 @@ from made import entry, module
 
 from fatbin.arch import Architecture, ComputeCapability
 from fatbin.inventory import Module
+from fatbin.judge.choice import Choice
 from fatbin.judge.driver import Driver
-from fatbin.judge.loader import Choice, choose
+from fatbin.judge.loader import choose
 from fatbin.judge.serving import Certainty, sass_serves
 from fatbin.kinds import Compression, EntryFlags, Place
 

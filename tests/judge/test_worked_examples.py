@@ -11,8 +11,9 @@ from made import example, inventory, library
 
 from fatbin.arch import ComputeCapability
 from fatbin.judge.check import check
+from fatbin.judge.choice import Choice, Environment, How
 from fatbin.judge.driver import Driver
-from fatbin.judge.loader import Choice, Environment, How, choose
+from fatbin.judge.loader import choose
 
 EXAMPLES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parent / "worked_examples.json").read_text()

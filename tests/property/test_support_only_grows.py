@@ -13,8 +13,9 @@ from made import entry, inventory, library, module
 from fatbin.arch import ComputeCapability
 from fatbin.inventory import Entry, Library, Module
 from fatbin.judge.check import check
+from fatbin.judge.choice import Choice, How
 from fatbin.judge.facts.architectures import ARCHITECTURES
-from fatbin.judge.loader import Choice, How, choose
+from fatbin.judge.loader import choose
 from fatbin.judge.serving import Certainty
 from fatbin.kinds import Compression, Place
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from fatbin.judge.case import Case, cuda_of, fact, plural
-from fatbin.judge.content import DEVICE_LINKED
-from fatbin.judge.driver import minimum_driver_for_toolkit_major
-from fatbin.judge.facts.architectures import row_of
-from fatbin.judge.facts.toolkits import ERRORS
-from fatbin.judge.facts.versions import version_numbers
-from fatbin.judge.loader import (
+from fatbin.judge.choice import (
     INVALID_IMAGE,
     JIT_COMPILATION_DISABLED,
     NO_DEVICE,
     UNSUPPORTED_PTX_VERSION,
-    drives,
-    first_driver_of,
-    last_driver_of,
 )
+from fatbin.judge.content import DEVICE_LINKED
+from fatbin.judge.device_support import drives, first_driver_of, last_driver_of
+from fatbin.judge.driver import minimum_driver_for_toolkit_major
+from fatbin.judge.facts.architectures import row_of
+from fatbin.judge.facts.toolkits import ERRORS
+from fatbin.judge.facts.versions import version_numbers
 from fatbin.judge.rules.shared import finding, more_sass, samples
 from fatbin.judge.verdict import Evidence, Finding, Severity
 

@@ -11,12 +11,12 @@ from support import ROOT
 
 from fatbin.arch import ComputeCapability
 from fatbin.judge.codes import CODES, page
+from fatbin.judge.device_support import first_driver_of
 from fatbin.judge.facts.architectures import ARCHITECTURES
 from fatbin.judge.facts.known_bad import KNOWN_BAD
 from fatbin.judge.facts.sources import SOURCES
 from fatbin.judge.facts.statements import STATEMENTS
 from fatbin.judge.facts.toolkits import ERRORS, FLOORS, TOOLKITS
-from fatbin.judge.loader import first_driver_of
 
 JUDGE = ROOT / "fatbin" / "judge"
 PAGES = JUDGE / "pages"
