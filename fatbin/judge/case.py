@@ -38,6 +38,7 @@ class Case(Record):
         answered: what the driver does with each group of modules.
         coverage: the answers added up.
         loader: that gave them.
+        others: of a bare file, the package or folder of which another file serves the GPU.
     """
 
     library: Library
@@ -48,6 +49,7 @@ class Case(Record):
     answered: tuple[Answered, ...]
     coverage: Coverage
     loader: Loader
+    others: str = ""
 
     def having(self, *words: str) -> Iterator[Answered]:
         """Yield the groups whose answer is one of these words."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fatbin.inventory import Inventory
 from fatbin.judge.baseline import Baseline, Excuses
 from fatbin.judge.case import Case, name_of, version_of
 from fatbin.judge.choice import Environment
@@ -16,6 +17,7 @@ from fatbin.judge.coverage import (
 )
 from fatbin.judge.device_support import drives, first_driver_of, last_driver_of
 from fatbin.judge.driver import Driver
+from fatbin.judge.gathered import Gathered
 from fatbin.judge.gpu import parse_gpus
 from fatbin.judge.policy import Policy
 from fatbin.judge.rules import RULES
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fatbin.arch import ComputeCapability
-    from fatbin.inventory import Inventory, Library
+    from fatbin.inventory import Library
     from fatbin.judge.coverage import Sorted
     from fatbin.judge.gpu import Gpu
     from fatbin.judge.policy import Ignore
@@ -112,6 +114,7 @@ class _Judge:
         self._baseline = baseline or Baseline()
         self._excuses = Excuses(self._baseline, ())
         self._known: list[Finding] = []
+        self._gathered = Gathered(Inventory(), gpus, driver, environment)
 
     def verdict(self, inventory: Inventory) -> Verdict:
         self._excuses = Excuses(
@@ -120,6 +123,7 @@ class _Judge:
         )
         self._add_all(about_process(self._gpus, self._driver, self._environment))
         self._add_all(about_input(inventory))
+        self._gathered = Gathered(inventory, self._gpus, self._driver, self._environment)
         libraries = tuple(self._library(library) for library in inventory.libraries)
         outcomes = [library.outcome for library in libraries]
         outcomes += [
@@ -173,9 +177,15 @@ class _Judge:
         coverage = count(answered, modules, best)
         if not modules.judged:
             return Answer(str(gpu), str(gpu.cc), Outcome.NOTHING, coverage)
-        case = Case(library, gpu, self._driver, self._policy, modules, answered, coverage, loader)
+        others = self._gathered.serves(library, gpu)
+        case = Case(
+            library, gpu, self._driver, self._policy, modules, answered, coverage, loader, others
+        )
         kept = self._add_all(finding for rule in RULES for finding in rule(case))
-        outcome = worst([Outcome.PASS, *(_OUTCOMES[finding.severity] for finding in kept)])
+        # A bare file that is for other GPUs says nothing about this one; the files beside it do.
+        least = Outcome.NOTHING if others and not coverage.serving else Outcome.PASS
+        found = [_OUTCOMES[f.severity] for f in kept if f.severity is not Severity.NOTE]
+        outcome = worst([least, *found])
         deciding = [f for f in kept if f.severity is not Severity.NOTE]
         deciding.sort(key=lambda finding: _ORDER[finding.severity])
         return Answer(

@@ -351,6 +351,46 @@ def test_variables_of_the_process_count_and_are_named() -> None:
     )
 
 
+def cubin(location: str, arch: str, distribution: str = "") -> Library:
+    bare = module(arch)._replace(form="cubin", place=fatbin.Place.BARE, wrapper=0)
+    return Library(location=location, format="cubin", modules=(bare,), distribution=distribution)
+
+
+def test_cubins_of_a_package_are_picked_from() -> None:
+    files = (cubin("k.whl::sm90/a.cubin", "sm_90a"), cubin("k.whl::sm100/a.cubin", "sm_100f"))
+    made = Inventory(libraries=files, targets=("k.whl",))
+    verdict = check(made, gpus="9.0, 10.3, 12.0")
+    words = [[str(answer.outcome) for answer in lib.answers] for lib in verdict.libraries]
+    assert words == [["PASS", "NOTHING", "FAIL"], ["NOTHING", "PASS", "FAIL"]]
+    assert "other files of k.whl are" in finding(check(made, gpus="9.0"), "FB110").message
+    assert check(made, gpus="9.0").outcome.value == "PASS"
+    folder = Inventory(
+        libraries=tuple(f._replace(location=f.location.replace("k.whl::", "k/")) for f in files),
+        targets=("k/",),
+    )
+    assert check(folder, gpus="9.0").outcome.value == "PASS"
+    named = Inventory(
+        libraries=tuple(
+            f._replace(location=f"/site/{i}", distribution="k") for i, f in enumerate(files)
+        ),
+        targets=("env:",),
+    )
+    assert check(named, gpus="9.0").outcome.value == "PASS"
+
+
+def test_cubins_that_are_named_stand_alone() -> None:
+    files = (cubin("a.cubin", "sm_90a"), cubin("b.cubin", "sm_100f"))
+    made = Inventory(libraries=files, targets=("a.cubin", "b.cubin"))
+    verdict = check(made, gpus="9.0")
+    assert [str(lib.outcome) for lib in verdict.libraries] == ["PASS", "FAIL"]
+
+
+def test_a_library_gets_no_help_from_cubins_beside_it() -> None:
+    lib = FAISS._replace(location="k.whl::libfaiss.so")
+    made = Inventory(libraries=(lib, cubin("k.whl::a.cubin", "sm_90")), targets=("k.whl",))
+    assert check(made, gpus="9.0").outcome.value == "FAIL"
+
+
 def test_variables_of_unknown_effect_are_named() -> None:
     verdict = check(inventory(FAISS), gpus="8.0", environment={"CUDA_FORCE_JIT": "1"})
     assert verdict.outcome.value == "PASS"
