@@ -1,7 +1,7 @@
 """Bare files that are shipped together: cubins of a package or a folder, which its code picks from.
 
 Each is compiled for one architecture, so most are not for a given GPU, by design: what the modules
-of a library are to each other, the files of a package are. One that is named by itself stands alone.
+of a library are to each other, the files of a package are. One that is named stands alone.
 """
 
 from __future__ import annotations
