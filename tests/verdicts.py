@@ -225,6 +225,7 @@ def verdicts(draw: st.DrawFn) -> Verdict:
                 outcome=OUTCOMES,
                 coverage=COVERAGE,
                 required_driver=st.sampled_from([0, 570]),
+                last_driver=st.sampled_from([0, 580]),
                 missing=HOSTILE | st.just(""),
                 action=HOSTILE | st.just(""),
             )
