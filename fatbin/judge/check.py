@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fatbin.inventory import Inventory
 from fatbin.judge.baseline import Baseline, Excuses
 from fatbin.judge.case import Case, name_of, version_of
 from fatbin.judge.choice import Environment
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fatbin.arch import ComputeCapability
-    from fatbin.inventory import Library
+    from fatbin.inventory import Inventory, Library
     from fatbin.judge.coverage import Sorted
     from fatbin.judge.gpu import Gpu
     from fatbin.judge.policy import Ignore
@@ -84,13 +83,14 @@ def check(
         DriverError: a driver that cannot be understood.
     """
     judge = _Judge(
+        inventory,
         parse_gpus(gpus),
         Driver.parse(driver) if driver is not None else None,
         policy,
         Environment.of(environment or {}),
         Baseline.of(baseline) if isinstance(baseline, Verdict) else baseline,
     )
-    return judge.verdict(inventory)
+    return judge.verdict()
 
 
 class _Judge:
@@ -98,6 +98,7 @@ class _Judge:
 
     def __init__(
         self,
+        inventory: Inventory,
         gpus: tuple[Gpu, ...],
         driver: Driver | None,
         policy: Policy,
@@ -111,19 +112,18 @@ class _Judge:
         self._findings: list[Finding] = []
         self._ignored: list[IgnoredFinding] = []
         self._used: set[Ignore] = set()
-        self._baseline = baseline or Baseline()
-        self._excuses = Excuses(self._baseline, ())
         self._known: list[Finding] = []
-        self._gathered = Gathered(Inventory(), gpus, driver, environment)
-
-    def verdict(self, inventory: Inventory) -> Verdict:
+        self._inventory = inventory
         self._excuses = Excuses(
-            self._baseline,
+            baseline or Baseline(),
             [(library.location, name_of(library)) for library in inventory.libraries],
         )
+        self._gathered = Gathered(inventory, gpus, driver, environment)
+
+    def verdict(self) -> Verdict:
+        inventory = self._inventory
         self._add_all(about_process(self._gpus, self._driver, self._environment))
         self._add_all(about_input(inventory))
-        self._gathered = Gathered(inventory, self._gpus, self._driver, self._environment)
         libraries = tuple(self._library(library) for library in inventory.libraries)
         outcomes = [library.outcome for library in libraries]
         outcomes += [

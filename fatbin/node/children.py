@@ -24,11 +24,11 @@ from fatbin.errors import DeviceError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
-_BOOT = """\
-import sys
+BOOT = """\
+import json, os, sys, types
 def read(size):
     data = b""
     while len(data) < size:
@@ -37,7 +37,6 @@ def read(size):
             os._exit(1)
         data += part
     return data
-import json, os, types
 job = json.loads(read(int(sys.argv[1])))
 for name, text in job["modules"]:
     module = sys.modules[name] = types.ModuleType(name)
@@ -45,7 +44,8 @@ for name, text in job["modules"]:
 sys.modules["fatbin.node.child_side"].end_with_parent(job["parent"])
 module.main(job["request"])
 """
-_COMMON = "fatbin.node.child_side"
+"""What a child runs first: it reads its job, as :func:`job_for` makes it, and calls ``main``."""
+COMMON = "fatbin.node.child_side"
 _LINE_BYTES = 64 << 20
 _KEPT_BYTES = 2000
 _END: bytes = b""
@@ -68,12 +68,11 @@ class Child:
         Raises:
             DeviceError: there is no Python to start, or the worker's text is not there.
         """
-        modules = [(name, _text_of(name)) for name in (_COMMON, worker)]
-        job = json.dumps({"modules": modules, "request": request, "parent": os.getpid()}).encode()
+        job = job_for((COMMON, worker), request)
         python = _python()
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own Python and text
-                [python, "-I", "-S", "-c", _BOOT, str(len(job))],
+                [python, "-I", "-S", "-c", BOOT, str(len(job))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -235,6 +234,16 @@ def _python() -> str:
             msg, hint="run fatbin with a Python of its own, not frozen into a program"
         )
     return sys.executable
+
+
+def job_for(modules: Iterable[str], request: Mapping[str, Any]) -> bytes:
+    """Return what a child that runs :data:`BOOT` reads: texts of modules, the last of them its own.
+
+    Raises:
+        DeviceError: a module's text is not there.
+    """
+    texts = [(name, _text_of(name)) for name in modules]
+    return json.dumps({"modules": texts, "request": request, "parent": os.getpid()}).encode()
 
 
 def _text_of(module: str) -> str:

@@ -1,4 +1,7 @@
-"""The architectures of NVIDIA's GPUs: who compiles for them, who drives them."""
+"""The architectures of NVIDIA's GPUs: who compiles for them, who drives them.
+
+One table; it is longer than a module of code should be, because a row a line hides what it says.
+"""
 
 from __future__ import annotations
 

@@ -25,8 +25,6 @@ INITS = ("eager", "lazy")
 DEFAULT_TIMEOUT = 30.0
 DEFAULT_START_TIMEOUT = 120.0
 DEFAULT_SIZE = 4 << 20
-LEAST_SIZE = 1 << 20
-"""Known faults begin with messages of 512 KiB."""
 LAUNCHER = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 """Set by torchrun, all of them, for a process that is one rank of a larger job."""
 _TORCHRUN_PREFIX = "TORCHELASTIC_"

@@ -16,6 +16,7 @@ import time
 from contextlib import suppress
 
 from fatbin.errors import DeviceError
+from fatbin.node.children import BOOT, COMMON, job_for
 from fatbin.node.smoke.records import RankReport, SmokeStep
 
 TYPE_CHECKING = False
@@ -23,27 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-_BOOT = """\
+_BOOT = f"""\
 import sys
 if sys.path[:1] == [""]:
     del sys.path[0]
-import json, os, types
-def read(size):
-    data = b""
-    while len(data) < size:
-        part = os.read(0, size - len(data))
-        if not part:
-            os._exit(1)
-        data += part
-    return data
-job = json.loads(read(int(sys.argv[1])))
-for name, text in job["modules"]:
-    module = sys.modules[name] = types.ModuleType(name)
-    exec(compile(text, name, "exec"), module.__dict__)
-sys.modules["fatbin.node.child_side"].end_with_parent(job["parent"])
-module.main(job["request"])
-"""
-_MODULES = ("fatbin.node.child_side", "fatbin.node.smoke.operations", "fatbin.node.smoke.worker")
+{BOOT}"""
+_MODULES = (COMMON, "fatbin.node.smoke.operations", "fatbin.node.smoke.worker")
 _NCCL = re.compile(r"NCCL (?:INFO|WARN|TRACE|version)|NCCL_")
 _WARN = re.compile(r"NCCL WARN")
 _KEPT_LINES = 30
@@ -89,9 +75,7 @@ class Rank:
         stacks, stacks_end = os.pipe()
         store_end, self._store = os.pipe()
         request = {**request, "stacks": stacks_end, "store": store_end}
-        modules = [(name, _text_of(name)) for name in _MODULES]
-        job = {"modules": modules, "request": request, "parent": os.getpid()}
-        self._job = json.dumps(job).encode()
+        self._job = job_for(_MODULES, request)
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own text
                 [*python, "-c", _BOOT, str(len(self._job))],
@@ -314,15 +298,3 @@ def _how(code: int) -> str:
         except ValueError:
             return f"signal {-code}"
     return f"exit code {code}"
-
-
-def _text_of(module: str) -> str:
-    from importlib.util import find_spec  # noqa: PLC0415 - once a process
-
-    spec = find_spec(module)
-    source = getattr(spec and spec.loader, "get_source", None)
-    text: str | None = source(module) if source is not None else None
-    if text is None:
-        msg = f"the source text of {module} is not there, and the ranks need it"
-        raise DeviceError(msg)
-    return text
