@@ -211,7 +211,7 @@ def run(
     meter.files = len(results)
     meter.done = sizes - sum(file.size for _, job in todo for file in job.files)
     with pool_for(executor, todo) as pool:
-        for (index, job), found in each_job(pool, todo, meter):
+        for (index, job), found in each_job(pool, todo, meter, own=executor is None):
             for file, result in zip(job.files, found, strict=True):
                 results[index, file.path] = result
             if progress is not None:

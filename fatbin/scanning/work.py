@@ -191,9 +191,16 @@ def _end_at_interrupts() -> None:
 
 
 def each_job(
-    pool: Executor | None, todo: list[tuple[int, Job]], meter: Meter
+    pool: Executor | None, todo: list[tuple[int, Job]], meter: Meter, *, own: bool = True
 ) -> Iterator[tuple[tuple[int, Job], list[FileResult]]]:
-    """Yield jobs with results as they end; when interrupted, what has not begun is dropped."""
+    """Yield jobs with results as they end; when interrupted, what has not begun is dropped.
+
+    Args:
+        pool: runs them; None for this process.
+        todo: the jobs.
+        meter: counts what is done.
+        own: whether the pool is of :func:`pool_for`, used for nothing else, and may be shut down.
+    """
     if pool is None:
         for item in todo:
             job = item[1]
@@ -224,8 +231,13 @@ def each_job(
             meter.finished(item[1].files)
             yield item, found
     finally:
-        for future in futures:
-            future.cancel()
+        if own:
+            # The pool's own thread drops them. Where an interrupt kills the workers it marks the
+            # same futures as broken, and one that was cancelled meanwhile ends it with a traceback.
+            pool.shutdown(cancel_futures=True)
+        else:
+            for future in futures:
+                future.cancel()
 
 
 def _lost(file: TreeFile, error: Exception) -> Issue:
