@@ -8,6 +8,7 @@ stale, and its name is printed.
 
 from __future__ import annotations
 
+import argparse
 import ast
 import importlib
 import inspect
@@ -18,10 +19,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from judge_blocks import codes, facts, statements, table
+from judge_blocks import CODE_FOLDER, CODE_PAGES, code, codes, facts, statements, table
+from record_blocks import json_type
 from symptom_blocks import symptoms
 
 import fatbin
+from fatbin.cli.main import build_parser
 from fatbin.format.schema import LAYOUTS, markdown_table
 from fatbin.kinds import flag_names, kind_label
 
@@ -32,29 +35,10 @@ if TYPE_CHECKING:
 
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted((ROOT / "docs").rglob("*.md"))
 _BLOCK = re.compile(r"(<!-- (\w+): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 _SECTION = re.compile(r"^(Args|Attributes|Raises|Returns):\n((?:    .*\n?|\n)+)", re.MULTILINE)
 _ITEM = re.compile(r"^([\w.]+): ")
 _SECTION_TITLES = {"Args": "Arguments", "Attributes": "Attributes", "Raises": "Raises"}
-_JSON_TYPES = {
-    "str": "string",
-    "int": "integer",
-    "int | None": "integer or null",
-    "bool": "true or false",
-    "bool | None": "true, false or null",
-    "str | None": "string or null",
-    "Architecture | None": "string or null",
-    "Linkage | None": "object or null",
-    "Place": "string",
-    "Outcome": "string",
-    "Severity": "string",
-    "Compression": "string",
-    "tuple[str, ...]": "list of strings",
-    "tuple[tuple[str, int], ...]": "list of pairs of string and integer",
-}
-_JSON_OBJECTS = {"Coverage", "Finding"}
-
 Class = ast.ClassDef
 Definition = ast.ClassDef | ast.FunctionDef
 
@@ -132,7 +116,7 @@ def words(name: str) -> str:
     rows = [head + " note |", "|---" * (head.count("|")) + "|"]
     for member, value, note in values(node.body):
         first, *rest = cells(ast.literal_eval(value))
-        rows.append("| " + " | ".join((first, f"`{member}`", *rest, note)) + " |")
+        rows.append("| " + " | ".join((first, f"`{member}`", *rest, " ".join(note.split()))) + " |")
     return "\n".join(rows)
 
 
@@ -143,16 +127,10 @@ def record(name: str) -> str:
     meanings = dict(items(split(node)[1]["Attributes"]))
     rows = ["| key | type | meaning |", "|---|---|---|"]
     for field in fields(node):
-        key, kind = ast.unparse(field.target), ast.unparse(field.annotation)
-        listed = re.fullmatch(r"tuple\[([A-Z]\w+), \.\.\.\]", kind)
-        if listed:
-            kind = f"list of [{listed[1]}](#{listed[1].lower()})"
-        elif kind in _JSON_OBJECTS:
-            kind = f"[{kind}](#{kind.lower()})"
-        else:
-            kind = _JSON_TYPES[kind]
-        meaning = re.sub(r"\bNone\b", "null", meanings[key]).replace("False", "false")
-        rows.append(f"| `{key}` | {kind} | {meaning} |")
+        key = ast.unparse(field.target)
+        meaning = re.sub(r"\bNone\b", "null", meanings[key])
+        meaning = re.sub(r"\b(True|False)\b", lambda m: m[0].lower(), meaning)
+        rows.append(f"| `{key}` | {json_type(ast.unparse(field.annotation))} | {meaning} |")
     return "\n".join(rows)
 
 
@@ -202,6 +180,23 @@ def exits(module: str) -> str:
     return "\n".join(["| code | name | meaning |", "|---|---|---|", *rows])
 
 
+def epilogs(program: str) -> str:
+    """Return the table of what the help of each command says of its exit codes."""
+    said: dict[str, list[str]] = {}
+    for name, parser in commands().items():
+        link = f"[`{program} {name}`](cli.md#{program}-{name})"
+        said.setdefault((parser.epilog or "").partition(": ")[2], []).append(link)
+    rows = [(", ".join(links), text) for text, links in said.items()]
+    return table(["command", "exit codes"], rows)
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of each command."""
+    actions = build_parser()._actions  # noqa: SLF001 - argparse tells in no other way
+    choices = next(a.choices for a in actions if isinstance(a, argparse._SubParsersAction))  # noqa: SLF001
+    return dict(choices)
+
+
 def output(command: str) -> str:
     """Return a command and what it prints, as a console block."""
     arguments = command.split()[1:]
@@ -217,11 +212,13 @@ def output(command: str) -> str:
 
 
 def api(name: str) -> str:
-    """Return the reference entry of a public name."""
+    """Return the reference entry of a public name, or of one named with its module."""
     node = find(name)
+    full, name = name, name.rpartition(".")[2]
+    shown = full if "." in full else f"fatbin.{name}"
     lines: list[str] = []
     if isinstance(node, ast.FunctionDef):
-        lines += ["```text", signature(node, f"fatbin.{name}"), "```", "", *described(node)]
+        lines += ["```text", signature(node, shown), "```", "", *described(node)]
         return "\n".join(lines).strip()
     bases = ", ".join(ast.unparse(base) for base in node.bases)
     lines += [f"*class, {bases}*" if bases else "*class*", "", *described(node)]
@@ -231,11 +228,12 @@ def api(name: str) -> str:
         for f in fields(node)
     ]
     if bases == "Record":
-        lines += ["```text", wrapped(f"fatbin.{name}", constructor, ""), "```", ""]
-    if bases == "Value":
-        lines += ["```text", signature(method(node, "__init__"), f"fatbin.{name}"), "```", ""]
+        lines += ["```text", wrapped(shown, constructor, ""), "```", ""]
+    made = "." in full and not bases  # public ones without a base are returned, never made
+    if bases == "Value" or made:
+        lines += ["```text", signature(method(node, "__init__"), shown), "```", ""]
     if "Enum" in bases or bases == "IntFlag":
-        lines += [words(name), ""]
+        lines += [words(full), ""]
     for member in node.body:
         if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
             lines += [f"**`{name}.{member.name}`**", ""]
@@ -282,7 +280,9 @@ def described(node: Definition) -> list[str]:
 GENERATORS: dict[str, Callable[[str], str]] = {
     "api": api,
     "attributes": attributes,
+    "code": code,
     "codes": codes,
+    "epilogs": epilogs,
     "exits": exits,
     "facts": facts,
     "layout": layout,
@@ -300,26 +300,34 @@ def rewrite(text: str) -> str:
     return _BLOCK.sub(lambda m: f"{m[1]}{GENERATORS[m[2]](m[3])}\n{m[4]}", text)
 
 
-def stale() -> list[str]:
-    """Return the names of the pages whose generated blocks are not current."""
-    found = []
-    for page in PAGES:
+def stale() -> dict[str, str]:
+    """Return the pages that are not current, by name, as they should be; empty to be removed."""
+    folder = ROOT / "docs"
+    pages = {page.relative_to(folder).as_posix(): page for page in sorted(folder.rglob("*.md"))}
+    found = {}
+    for name, page in pages.items():
         text = page.read_text(encoding="utf-8")
-        if text != rewrite(text):
-            found.append(page.relative_to(ROOT).as_posix())
+        gone = name.startswith(CODE_FOLDER) and name not in {*CODE_PAGES, f"{CODE_FOLDER}index.md"}
+        new = "" if gone else rewrite(text)
+        if text != new:
+            found[name] = new
+    found |= {name: rewrite(CODE_PAGES[name]) for name in CODE_PAGES.keys() - pages.keys()}
     return found
 
 
 def main(arguments: list[str]) -> int:
     """Rewrite the pages, or say which are stale."""
     pages = stale()
-    for name in pages:
+    for name, text in pages.items():
+        page = ROOT / "docs" / name
         if "--check" in arguments:
-            print(f"{name} is stale; run: python docs/generate.py")
+            print(f"docs/{name} is stale; run: python docs/generate.py")
+        elif text:
+            page.write_text(text, encoding="utf-8")
+            print(f"docs/{name} written")
         else:
-            page = ROOT / name
-            page.write_text(rewrite(page.read_text(encoding="utf-8")), encoding="utf-8")
-            print(f"{name} rewritten")
+            page.unlink()
+            print(f"docs/{name} removed")
     return 1 if pages and "--check" in arguments else 0
 
 

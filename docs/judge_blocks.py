@@ -136,35 +136,73 @@ _FACTS: dict[str, Callable[[], str]] = {
 }
 
 
+CODE_FOLDER = "reference/codes/"
+CODE_PAGES = {f"{CODE_FOLDER}{code}.md": f"<!-- code: {code} -->\n<!-- end -->\n" for code in CODES}
+"""The pages of the codes before their block is filled, by name in ``docs/``."""
+
+_CODE = re.compile(r"\bFB\d{3}\b")
+_SPAN = re.compile(r"(`[^`]*`)")
+
+
 def codes(part: str) -> str:
-    """Return the ``table`` of the codes of findings, or their ``pages``."""
-    if part == "pages":
-        return "\n".join(
-            re.sub(r"^#", "##", code_page(code), flags=re.MULTILINE) for code in CODES
-        ).rstrip("\n")
+    """Return the table of the codes whose number begins with a digit."""
     rows = [
-        f"| [{code.code}](#{anchor(f'{code.code}: {code.title}')}) | {code.severity} "
-        f"| {code.title} |"
+        (f"[{code.code}]({code.code}.md)", code.severity, code.title)
         for code in CODES.values()
+        if code.code.startswith(f"FB{part}")
     ]
-    return "\n".join(["| code | severity | title |", "|---|---|---|", *rows])
+    return table(["code", "severity", "what it says"], rows)
 
 
-def anchor(heading: str) -> str:
-    """Return the anchor that GitHub gives to a heading."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+def code(name: str) -> str:
+    """Return the page of a code, with the statements that it names."""
+    head, _, text = code_page(name).rstrip("\n").partition("\n")
+    text = "".join(
+        part if n % 2 else _CODE.sub(lambda m: _other(m[0], name), part)
+        for n, part in enumerate(_SPAN.split(text))
+    )
+    text = re.sub(r"(?<![(<])https://[^\s,)]+[^\s,).]", r"<\g<0>>", text)
+    named = [key for key in dict.fromkeys(re.findall(r"`([\w.-]+)`", text)) if key in STATEMENTS]
+    if named:
+        text += "\n\n## Statements\n\nWhat the page names as what it rests on"
+        text += " ([all of them](../statements.md)):\n\n" + _statement_table(named)
+    return f"{head}\n{text}"
+
+
+def _other(code: str, page: str) -> str:
+    return code if code == page or code not in CODES else f"[{code}]({code}.md)"
 
 
 def statements(part: str) -> str:
-    """Return the table of the statements about one subject, or of their ``sources``."""
+    """Return the table of the statements about one subject, or another view of them."""
     if part == "sources":
         named = {source for statement in STATEMENTS.values() for source in statement.sources}
-        rows = [f"| `{key}` | {text} |" for key, text in SOURCES.items() if key in named]
-        return "\n".join(["| source | what it is |", "|---|---|", *rows])
+        rows = [(f"`{key}`", text) for key, text in SOURCES.items() if key in named]
+        return table(["source", "what it is"], rows)
+    if part == "by-source":
+        resting = {
+            source: [key for key, statement in STATEMENTS.items() if source in statement.sources]
+            for source in SOURCES
+        }
+        rows = [
+            (f"`{source}`", SOURCES[source], ", ".join(f"`{key}`" for key in keys))
+            for source, keys in resting.items()
+            if keys
+        ]
+        return table(["source", "what it is", "statements"], rows)
+    if part == "uncertain":
+        return _statement_table([key for key, found in STATEMENTS.items() if not found.certain])
+    return _statement_table([key for key in STATEMENTS if key.partition(".")[0] == part])
+
+
+def _statement_table(keys: Iterable[str]) -> str:
     rows = [
-        f"| `{key}` | {statement.text} | {'certain' if statement.certain else '**not certain**'} "
-        f"| {', '.join(statement.sources)} |"
-        for key, statement in STATEMENTS.items()
-        if key.partition(".")[0] == part
+        (
+            f"`{key}`",
+            STATEMENTS[key].text,
+            "certain" if STATEMENTS[key].certain else "**not certain**",
+            ", ".join(STATEMENTS[key].sources),
+        )
+        for key in keys
     ]
-    return "\n".join(["| id | what it says | | sources |", "|---|---|---|---|", *rows])
+    return table(["id", "what it says", "", "sources"], rows)
