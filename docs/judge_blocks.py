@@ -184,12 +184,12 @@ def statements(part: str) -> str:
             source: [key for key, statement in STATEMENTS.items() if source in statement.sources]
             for source in SOURCES
         }
-        rows = [
+        by_source = [
             (f"`{source}`", SOURCES[source], ", ".join(f"`{key}`" for key in keys))
             for source, keys in resting.items()
             if keys
         ]
-        return table(["source", "what it is", "statements"], rows)
+        return table(["source", "what it is", "statements"], by_source)
     if part == "uncertain":
         return _statement_table([key for key, found in STATEMENTS.items() if not found.certain])
     return _statement_table([key for key in STATEMENTS if key.partition(".")[0] == part])

@@ -1,62 +1,27 @@
-"""The documentation says what the code does, and every command shown prints what is shown."""
+"""The documentation says what the code does: generated blocks, links, options, variables."""
 
 from __future__ import annotations
 
 import argparse
+import ast
 import importlib.util
-import os
 import re
-import shlex
-import shutil
-import subprocess
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import pictures
 import pytest
-import yaml
-from support import ROOT, require
+from documents import DOCS, FENCE, LINK, PAGES, README, anchors, page_name, text_of
+from support import ROOT
 
 import fatbin
 from fatbin.cli import exits
 from fatbin.cli.main import build_parser
 from fatbin.format.schema import LAYOUTS
-from fatbin.judge.policy import Policy
-from fatbin.judge.policy_file import PolicyFile, read_policy
+from fatbin.judge.codes import CODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
     from types import ModuleType
-
-README = ROOT / "README.md"
-DOCS = ROOT / "docs"
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
-EXECUTED = [README, DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_PYTHON = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
-
-
-def _name(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
-
-
-def _text(page: Path) -> str:
-    return page.read_text(encoding="utf-8")
-
-
-def _run(
-    *command: str, cwd: Path = ROOT, env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=cwd,
-        env=env,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
 
 
 # Generated blocks ---------------------------------------------------------------------------------
@@ -72,7 +37,7 @@ def _generator() -> ModuleType:
 
 
 def test_generated_blocks_are_current() -> None:
-    assert _generator().stale() == [], "run: python docs/generate.py"
+    assert list(_generator().stale()) == [], "run: python docs/generate.py"
 
 
 def test_a_changed_block_is_stale() -> None:
@@ -89,6 +54,8 @@ def test_a_changed_block_is_stale() -> None:
         ("cubin.md", "attributes", ["COMPAT_NAMES", "INFO_NAMES"]),
         ("format.md", "words", ["Compression", "EntryFlags", "EntryKind"]),
         ("api.md", "api", sorted(set(fatbin.__all__) - {"__version__"})),
+        ("codes/index.md", "codes", ["1", "2", "3", "4", "5"]),
+        ("exit-codes.md", "epilogs", ["fatbin"]),
         ("inventory.md", "record", ["Entry", "Inventory", "Issue", "Library", "Linkage", "Module"]),
         ("inventory.md", "words", ["Compression", "Place"]),
         ("policy.md", "policy", ["KEYS"]),
@@ -118,7 +85,7 @@ def test_a_changed_block_is_stale() -> None:
     ],
 )
 def test_every_name_has_a_generated_block(pages: str, kind: str, names: list[str]) -> None:
-    text = "".join(_text(DOCS / "reference" / page) for page in pages.split())
+    text = "".join(text_of(DOCS / "reference" / page) for page in pages.split())
     assert sorted(re.findall(rf"<!-- {kind}: ([\w.]+) -->", text)) == names
 
 
@@ -135,7 +102,7 @@ def _commands() -> dict[str, argparse.ArgumentParser]:
 @pytest.mark.parametrize("command", sorted(_commands()))
 def test_every_command_and_option_has_help_and_a_place(command: str) -> None:
     parser = _commands()[command]
-    text = _text(DOCS / "reference" / "cli.md")
+    text = text_of(DOCS / "reference" / "cli.md")
     assert parser.description
     assert f"\n## `fatbin {command}`\n" in text
     assert f"<!-- output: fatbin {command} --help -->" in text
@@ -148,11 +115,10 @@ def test_every_command_and_option_has_help_and_a_place(command: str) -> None:
 
 
 def test_exit_codes_are_those_of_the_code() -> None:
-    text = _text(DOCS / "reference" / "cli.md")
-    table = text.split("## Exit codes")[1]
+    table = text_of(DOCS / "reference" / "exit-codes.md")
     rows = {m[2]: int(m[1]) for m in re.finditer(r"^\| (\d+) \| `(\w+)` \|", table, re.MULTILINE)}
     assert rows == {name: value for name, value in vars(exits).items() if name.isupper()}
-    readme = re.search(r"^\| exit code \|.*?\n\n", _text(README), re.MULTILINE | re.DOTALL)
+    readme = re.search(r"^\| exit code \|.*?\n\n", text_of(README), re.MULTILINE | re.DOTALL)
     assert readme is not None
     assert {int(n) for n in re.findall(r"^\| (\d+) \|", readme[0], re.MULTILINE)} == set(
         rows.values()
@@ -162,220 +128,90 @@ def test_exit_codes_are_those_of_the_code() -> None:
 # Links --------------------------------------------------------------------------------------------
 
 
-def _anchors(page: Path) -> set[str]:
-    """Return the anchors that GitHub gives to the headings of a page."""
-    text = _FENCE.sub("", _text(page))
-    found: set[str] = set()
-    for heading in re.findall(r"^#+ +(.+)$", text, re.MULTILINE):
-        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").strip().lower()
-        slug = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
-        number = 0
-        while (f"{slug}-{number}" if number else slug) in found:
-            number += 1
-        found.add(f"{slug}-{number}" if number else slug)
-    return found
-
-
-@pytest.mark.parametrize("page", PAGES, ids=_name)
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_links_lead_somewhere(page: Path) -> None:
     broken = []
-    for link in _LINK.findall(_FENCE.sub("", _text(page))):
+    for link in LINK.findall(FENCE.sub("", text_of(page))):
         if "://" in link or link.startswith("mailto:"):
             continue
         path, _, anchor = link.partition("#")
         target = (page.parent / path).resolve() if path else page
-        if not target.exists() or (anchor and anchor not in _anchors(target)):
+        if not target.exists() or (anchor and anchor not in anchors(target)):
             broken.append(link)
     assert broken == []
 
 
-def test_every_page_is_linked_from_the_index() -> None:
-    index = _text(DOCS / "index.md")
-    linked = {(DOCS / link.partition("#")[0]).resolve() for link in _LINK.findall(index)}
-    assert {page for page in DOCS.rglob("*.md") if page.name != "index.md"} <= linked
+def test_every_page_is_linked_from_the_index_of_its_folder() -> None:
+    for index in DOCS.rglob("index.md"):
+        linked = {
+            (index.parent / link.partition("#")[0]).resolve()
+            for link in LINK.findall(text_of(index))
+        }
+        assert {page for page in index.parent.glob("*.md") if page != index} <= linked, index
 
 
-# Examples -----------------------------------------------------------------------------------------
+def test_every_code_has_a_page_in_the_index() -> None:
+    index = text_of(DOCS / "reference" / "codes" / "index.md")
+    assert re.findall(r"^\| \[(FB\d+)\]\(\1\.md\)", index, re.MULTILINE) == list(CODES)
+    pages = {page.stem for page in (DOCS / "reference" / "codes").glob("FB*.md")}
+    assert pages == set(CODES)
 
 
-def _console_blocks() -> list[tuple[str, str, str]]:
-    """Return name, text and policy of each block: the policy shown last before it on its page."""
-    blocks = []
-    for page in EXECUTED:
-        policy = ""
-        for number, (language, body) in enumerate(_FENCE.findall(_text(page)), 1):
-            if language == "toml" and body.startswith("# fatbin.toml\n"):
-                policy = body
-            if language == "console":
-                blocks.append((f"{_name(page)}[{number}]", body, policy))
-    return blocks
-
-
-def _snippets() -> list[tuple[str, str, str]]:
-    return [
-        (f"{_name(page)}[{number}]", code, output)
-        for page in EXECUTED
-        for number, (code, output) in enumerate(_PYTHON.findall(_text(page)), 1)
-    ]
-
-
-def _matches(shown: str, printed: str) -> bool:
-    """Compare; `` ...`` at the end of a shown line stands for the rest, the words of a library."""
-    pattern = r" .*\n".join(re.escape(part) for part in shown.split(" ...\n"))
-    return re.fullmatch(pattern, printed) is not None
-
-
-def _execute(line: str, folder: Path) -> tuple[int, str]:
-    """Run a line as a shell would; variables before it and ``> FILE`` behind it are understood."""
-    words = shlex.split(line)
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("FATBIN_", "CUDA_"))}
-    while re.match(r"[A-Z_]+=", words[0]):
-        name, _, value = words.pop(0).partition("=")
-        environment[name] = value
-    target = words[-1] if words[-2:-1] == [">"] else None
-    program, *arguments = words[:-2] if target else words
-    assert program in {"fatbin", "python"}, f"cannot be executed: {line}"
-    command = [*(["-m", "fatbin"] if program == "fatbin" else []), *arguments]
-    done = _run(*command, cwd=folder, env=environment)
-    if target:
-        (folder / target).write_text(done.stdout, encoding="utf-8")
-    return done.returncode, done.stderr if target else done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(
-    ("block", "policy"),
-    [pytest.param(body, policy, id=name) for name, body, policy in _console_blocks()],
-)
-def test_console_blocks_print_what_they_show(block: str, policy: str, tmp_path: Path) -> None:
-    for name in ("cli.py", "docs", "fatbin", "fixtures"):  # a checkout that commands may write into
-        (tmp_path / name).symlink_to(ROOT / name)
-    if policy:
-        (tmp_path / "fatbin.toml").write_text(policy, encoding="utf-8")
-    exit_code = 0
-    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-        line, _, shown = part.partition("\n")
-        if line == "echo $?":
-            assert shown.strip() == str(exit_code)
-            continue
-        exit_code, printed = _execute(line, tmp_path)
-        assert _matches(shown, printed), line
-
-
-@pytest.mark.parametrize(
-    ("code", "output"), [pytest.param(code, out, id=name) for name, code, out in _snippets()]
-)
-def test_snippets_print_what_they_show(code: str, output: str) -> None:
-    done = _run("-c", code)
-    assert done.stdout + done.stderr == output
-    assert done.returncode == 0
-
-
-def test_every_snippet_shows_its_output() -> None:
-    for page in EXECUTED:
-        languages = [language for language, _ in _FENCE.findall(_text(page))]
-        assert languages.count("python") == len(_PYTHON.findall(_text(page))), _name(page)
-
-
-# Files of others ----------------------------------------------------------------------------------
-
-
-def _blocks(language: str) -> list[Any]:
-    return [
-        pytest.param(body, id=f"{_name(page)}[{number}]")
-        for page in PAGES
-        for number, (found, body) in enumerate(_FENCE.findall(_text(page)), 1)
-        if found == language
-    ]
-
-
-def _options(text: str) -> set[str]:
-    """Return the long options that commands of ours are given in a text."""
-    joined = text.replace("\\\n", " ")
-    lines = [line for line in joined.split("\n") if re.search(r"\bfatbin (check|inspect)\b", line)]
-    return {option for line in lines for option in re.findall(r"(?<= )--[a-z-]+", line)}
-
-
-def _known_options() -> set[str]:
-    return {option for parser in _commands().values() for option in parser._option_string_actions}
-
-
-@pytest.mark.parametrize("block", _blocks("yaml"))
-def test_yaml_is_whole_and_its_options_exist(block: str) -> None:
-    document = yaml.safe_load(block)
-    assert isinstance(document, dict | list)
-    assert _options("\n".join(_strings(document))) <= _known_options()
-
-
-def test_pipelines_of_others_are_shown() -> None:
-    text = _text(DOCS / "how-to" / "gate.md")
-    shown = "".join(body for language, body in _FENCE.findall(text) if language == "yaml")
-    assert shown.count("fatbin check") == 4
-    assert _options(shown) == {"--verify", "--format"}
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
-    elif isinstance(value, str):
-        yield value
-
-
-@pytest.mark.parametrize("block", _blocks("dockerfile"))
-def test_dockerfiles_are_whole_and_their_options_exist(block: str) -> None:
-    joined = re.sub(r"\\\n", " ", block)
-    words = [line.split() for line in joined.splitlines() if line and line[0] != "#"]
-    assert {line[0] for line in words} <= {"FROM", "COPY", "RUN", "ARG", "ENV"}
-    stages = {line[3] for line in words if line[0] == "FROM" and len(line) == 4}
-    used = set(re.findall(r"--from=(\S+)", joined))
-    assert used <= stages
-    assert used, "a stage that no other copies from is not built"
-    assert "fatbin check" in joined
-    assert _options(joined) <= _known_options()
-
-
-@pytest.mark.parametrize("block", _blocks("toml"))
-def test_policies_can_be_read(block: str, tmp_path: Path) -> None:
-    name = re.match(r"# (fatbin\.toml|pyproject\.toml)\n", block)
-    assert name is not None, "a policy begins with the name of its file"
-    path = tmp_path / name[1]
-    path.write_text(block, encoding="utf-8")
-    assert read_policy(path) != PolicyFile(Policy(), path=str(path))
-
-
-# Set-up commands ----------------------------------------------------------------------------------
-
-
-def _marked(marker: str) -> str:
-    match = re.search(rf"<!-- {marker} -->\n```\w+\n(.+)\n```\n", _text(README))
-    assert match is not None, f"README.md has no block marked {marker}"
-    return match[1]
-
-
-def test_readme_has_the_two_commands() -> None:
-    assert _marked("run").startswith("python3 -m venv .venv && .venv/bin/pip install . && ")
-    _, _, run = _marked("run").rpartition(" && ")
-    program, command, target, *options = shlex.split(run)
-    assert (program, command) == (".venv/bin/fatbin", "check")
-    assert (ROOT / target).is_file()
-    assert options[0] == "--gpu"
-    assert _marked("tests").endswith(" && .venv/bin/python -m pytest")
-
-
-@pytest.mark.parametrize(
-    ("marker", "variable"), [("run", "run_command"), ("tests", "test_command")]
-)
-def test_continuous_integration_takes_the_commands_from_the_readme(
-    marker: str, variable: str
+def test_code_pages_that_are_missing_or_too_many_are_stale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bash = shutil.which("bash") or require("bash", "not installed")
-    script = _text(ROOT / ".ci" / "run")
-    assert f"{variable}=$(readme {marker})" in script
-    assert f'eval "${variable}"' in script
-    function = re.search(r"^readme\(\) \{.*?^\}$", script, re.MULTILINE | re.DOTALL)
-    assert function is not None
-    command = f"{function[0]}\nreadme {marker}"
-    taken = subprocess.run([bash, "-c", command], cwd=ROOT, check=True, capture_output=True)
-    assert taken.stdout.decode().strip() == _marked(marker)
+    generate = _generator()
+    folder = tmp_path / "docs" / "reference" / "codes"
+    folder.mkdir(parents=True)
+    (folder / "FB999.md").write_text("gone")
+    monkeypatch.setattr(generate, "ROOT", tmp_path)
+    stale = generate.stale()
+    assert stale["reference/codes/FB999.md"] == ""
+    assert stale["reference/codes/FB101.md"].startswith("<!-- code: FB101 -->\n# FB101: ")
+    assert len(stale) == len(CODES) + 1
+
+
+def test_pictures_show_what_commands_print() -> None:
+    assert pictures.stale() == [], "run: python docs/pictures.py"
+
+
+def test_a_picture_of_something_else_is_stale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pictures, "FOLDER", tmp_path)
+    name, picture = next(iter(pictures.PICTURES)), pictures.FOLDER / "terminal.svg"
+    assert pictures.stale() == [name]
+    current = text_of(DOCS / "images" / name)
+    picture.write_text(current.replace("FAIL", "PASS"), encoding="utf-8")
+    assert pictures.stale() == [name]
+
+
+# Environment variables ----------------------------------------------------------------------------
+
+_NO_VARIABLE = re.compile(
+    r"CUDA_(ERROR_\w+|SUCCESS)|O_\w+|MADV_\w+|SC_\w+|KNOWN_BAD|MOST_EVIDENCE|PATH"
+)
+"""Constants in capitals that are something else: codes, flags, sections of a table, metavariables."""
+
+
+def _variables() -> set[str]:
+    """Return the names of variables that stand in the code."""
+    found = set()
+    for path in (ROOT / "fatbin").rglob("*.py"):
+        if path.parent.name in {"format", "facts"}:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                names = re.fullmatch(
+                    r"[A-Z]+(_[A-Z]+)+|CI|HOME|IMAGE|PATH|RANK|TERM|TMPDIR", node.value
+                )
+                if names and not _NO_VARIABLE.fullmatch(node.value):
+                    found.add(node.value)
+    return found
+
+
+def test_every_variable_is_documented() -> None:
+    text = text_of(DOCS / "reference" / "environment.md")
+    cells = re.findall(r"^\| (`[A-Z].*?) \|", text, re.MULTILINE)
+    documented = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+    assert documented == _variables() | {"NO_COLOR"}  # which rich reads

@@ -1,4 +1,4 @@
-"""What MkDocs is told beside ``mkdocs.yml``: pages of the repository, and links that leave ``docs/``.
+"""What MkDocs does beside ``mkdocs.yml``: pages of the repository, links that leave ``docs/``.
 
 A page is written for the repository, where ``../../deploy/docker/Dockerfile`` is a link that works.
 The site has only ``docs/``. So the pages of the root that readers want become pages of the site,
