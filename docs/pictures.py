@@ -1,8 +1,9 @@
 """Draw what a terminal shows: ``python docs/pictures.py [--check]``.
 
-Each picture is what a command really prints, in the colours that it has on a terminal, drawn by rich
-as an SVG. With ``--check`` nothing is written; the exit code is 1 when a picture shows something
-else than its command prints now. How it is drawn may change with rich, and is not compared.
+Each picture is what a command really prints, in the colours that it has on a terminal, drawn by
+rich as an SVG. With ``--check`` nothing is written; the exit code is 1 when a picture shows
+something else than its command prints now. How it is drawn may change with rich, and is not
+compared.
 """
 
 from __future__ import annotations

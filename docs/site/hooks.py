@@ -12,7 +12,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 if TYPE_CHECKING:
@@ -48,7 +47,13 @@ def _expanded(entry: Any) -> Any:  # noqa: ANN401 - the tree that a YAML file ho
     if star != "*":
         return entry
     pages = sorted((ROOT / "docs" / folder).glob("*.md"), key=lambda p: (p.stem != "index", p.name))
-    return {title: [f"{folder}/{page.name}" for page in pages]}
+    return {title: [_titled(f"{folder}/{page.name}", page) for page in pages]}
+
+
+def _titled(name: str, page: Path) -> str | dict[str, str]:
+    """Return the entry of a page: its heading stands behind a comment, where MkDocs sees none."""
+    heading = re.search(r"^# (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {heading[1]: name} if heading and page.stem != "index" else name
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
@@ -62,10 +67,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     }
     for name in sorted(linked):
         target = _site_name(name)
-        if files.get_file_from_path(target) is None:
-            if not (ROOT / name).is_file():
-                msg = f"expected links to files of the repository, found one to {name!r}"
-                raise PluginError(msg)
+        # What is not there, or a folder, MkDocs will miss where the link is.
+        if files.get_file_from_path(target) is None and (ROOT / name).is_file():
             files.append(File.generated(config, target, abs_src_path=str(ROOT / name)))
     return files
 
