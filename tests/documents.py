@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -51,4 +52,16 @@ def run_python(
         capture_output=True,
         text=True,
         timeout=60,
+    )
+
+
+def build_site(
+    into: Path, *, settings: Path = ROOT / "mkdocs.yml"
+) -> subprocess.CompletedProcess[str]:
+    """Build the site as a reader would; the notice about a later MkDocs is none about these pages."""
+    options = ["--strict", "--config-file", str(settings), "--site-dir", str(into)]
+    command = [sys.executable, "-m", "mkdocs", "build", *options]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True, timeout=300
     )

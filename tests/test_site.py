@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
-from documents import DOCS, page_name, text_of
+from documents import DOCS, build_site, page_name, text_of
 from markdown_it import MarkdownIt
 from support import ROOT
 
@@ -57,20 +54,10 @@ class Page(HTMLParser):
             self._inside = False
 
 
-def build(into: Path, *, settings: Path = ROOT / "mkdocs.yml") -> subprocess.CompletedProcess[str]:
-    """Build the site as a reader would; the notice about a later MkDocs is none about these pages."""
-    options = ["--strict", "--config-file", str(settings), "--site-dir", str(into)]
-    command = [sys.executable, "-m", "mkdocs", "build", *options]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    return subprocess.run(
-        command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True, timeout=300
-    )
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    done = build(folder)
+    done = build_site(folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
@@ -125,7 +112,7 @@ def test_whatever_could_be_wrong_is_a_warning() -> None:
     assert set(checks["links"]) == {"not_found", "anchors", "absolute_links", "unrecognized_links"}
 
 
-def test_what_leads_nowhere_ends_the_build(tmp_path: Path) -> None:
+def test_what_leads_nowhere_ends_the_build_site(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     links = ("nowhere.md", "listed.md#nothing", "../deploy/nowhere.yaml", "../deploy", "/x.html")
@@ -135,7 +122,7 @@ def test_what_leads_nowhere_ends_the_build(tmp_path: Path) -> None:
     settings = text_of(ROOT / "mkdocs.yml").partition("\nnav:")[0]
     settings = settings.replace("docs/site/hooks.py", f"{DOCS}/site/hooks.py")
     (tmp_path / "mkdocs.yml").write_text(f"{settings}\nnav: [index.md, listed.md]\n")
-    done = build(tmp_path / "site", settings=tmp_path / "mkdocs.yml")
+    done = build_site(tmp_path / "site", settings=tmp_path / "mkdocs.yml")
     assert done.returncode == 1
     for said in (
         "'nowhere.md'",

@@ -1,4 +1,4 @@
-"""Exit codes of every command; ``docs/reference/cli.md`` has the same table, and a test says so."""
+"""Exit codes of every command; ``docs/reference/exit-codes.md`` has them too, as a test says."""
 
 PASS = 0
 """Done, and everything could be read; of ``check`` and ``preflight``: PASS, or WARN without

@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import require
 from verdicts import RTX, example_with_baseline
 
 from fatbin.judge.verdict import LibraryVerdict, Outcome, Verdict
 from fatbin.report.html import render
 
 pytestmark = pytest.mark.browser
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    try:
-        from playwright.sync_api import sync_playwright
-    except ModuleNotFoundError:
-        require("browser", "playwright is not installed")
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if program is None:
-        require("browser", "no Chromium is installed")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 class Shown:
