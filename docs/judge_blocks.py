@@ -131,9 +131,14 @@ _FACTS: dict[str, Callable[[], str]] = {
     "TOOLKITS": _toolkits,
     "KNOWN_BAD": _known_bad,
     "SOURCES": lambda: table(
-        ["source", "what it is"], [(f"`{key}`", text) for key, text in SOURCES.items()]
+        ["source", "what it is"], [(f"`{key}`", _source(key)) for key in SOURCES]
     ),
 }
+
+
+def _source(key: str) -> str:
+    """Return what a source is; the underlines of a file's name are no emphasis."""
+    return SOURCES[key].replace("__", r"\_\_")
 
 
 CODE_FOLDER = "reference/codes/"
@@ -177,7 +182,7 @@ def statements(part: str) -> str:
     """Return the table of the statements about one subject, or another view of them."""
     if part == "sources":
         named = {source for statement in STATEMENTS.values() for source in statement.sources}
-        rows = [(f"`{key}`", text) for key, text in SOURCES.items() if key in named]
+        rows = [(f"`{key}`", _source(key)) for key in SOURCES if key in named]
         return table(["source", "what it is"], rows)
     if part == "by-source":
         resting = {
@@ -185,7 +190,7 @@ def statements(part: str) -> str:
             for source in SOURCES
         }
         by_source = [
-            (f"`{source}`", SOURCES[source], ", ".join(f"`{key}`" for key in keys))
+            (f"`{source}`", _source(source), ", ".join(f"`{key}`" for key in keys))
             for source, keys in resting.items()
             if keys
         ]

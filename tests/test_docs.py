@@ -89,6 +89,24 @@ def test_every_name_has_a_generated_block(pages: str, kind: str, names: list[str
     assert sorted(re.findall(rf"<!-- {kind}: ([\w.]+) -->", text)) == names
 
 
+def test_every_survey_is_documented() -> None:
+    text = text_of(DOCS / "reference" / "surveys.md")
+    documented = set(re.findall(r"<!-- api: ([\w.]+) -->", text))
+    public = set()
+    for module in {name.rpartition(".")[0] for name in documented}:
+        source = ROOT / f"{module.replace('.', '/')}.py"
+        for node in ast.parse(source.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+                public.add(f"{module}.{node.name}")
+    assert public - documented == {
+        "fatbin.node.diagnosis.Symptom",  # a row of the table of symptoms
+        "fatbin.survey.folder.TakenError",  # a FatbinError
+        "fatbin.survey.folder.UnwritableError",  # likewise
+        "fatbin.survey.kernel_sizes.library_kernels",  # takes what only a scan holds
+        "fatbin.survey.kernel_sizes.open_cubin",  # likewise
+    }
+
+
 # The command line ---------------------------------------------------------------------------------
 
 

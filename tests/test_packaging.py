@@ -54,6 +54,7 @@ def test_the_source_archive_can_be_tested(dist: Path) -> None:
     with tarfile.open(archive) as tar:
         names = {name.partition("/")[2] for name in tar.getnames()}
     assert {"cli.py", "tests/support.py", "fixtures/manifest.json", "pyproject.toml"} <= names
+    assert {"mkdocs.yml", "docs/site/hooks.py", "docs/site/site.css"} <= names
 
 
 def test_metadata(dist: Path) -> None:

@@ -18,7 +18,7 @@ from support import ROOT
 
 ADOPTED = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 SOURCES = [*sorted(DOCS.rglob("*.md")), *(ROOT / name for name in ADOPTED)]
-COUNTED = ("h1", "h2", "h3", "li", "table", "tr", "td", "pre", "img")
+COUNTED = ("h1", "h2", "h3", "li", "table", "tr", "td", "pre", "img", "em", "strong", "code")
 """What a page has as often in the site as in the repository."""
 
 _LOADING = {"img": "src", "script": "src", "link": "href", "iframe": "src", "source": "src"}
@@ -34,7 +34,7 @@ class Page(HTMLParser):
         self.links: list[str] = []
         self.loads: list[str] = []
         self.elements: Counter[str] = Counter()
-        self._inside = False
+        self._inside = self._block = False
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -42,8 +42,10 @@ class Page(HTMLParser):
         self.names.add(given.get("id", ""))
         if tag == "article":
             self._inside = True
-        if self._inside and tag in COUNTED:
+        if self._inside and tag in COUNTED and not self._block:
             self.elements[tag] += 1
+        if tag == "pre":
+            self._block = True
         if tag == "a" and "href" in given:
             self.links.append(given["href"])
         if tag in _LOADING and _LOADING[tag] in given:
@@ -52,6 +54,8 @@ class Page(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag == "article":
             self._inside = False
+        if tag == "pre":
+            self._block = False
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +157,7 @@ def test_a_page_is_the_same_in_the_repository(
     flat = [token for outer in tokens for token in (outer, *(outer.children or ()))]
     expected = Counter(token.tag for token in flat if token.nesting >= 0)
     expected["pre"] = sum(token.type in {"fence", "code_block"} for token in flat)
+    expected["code"] = sum(token.type == "code_inline" for token in flat)
     found = pages[html_of(source, site)].elements
     assert {tag: found[tag] for tag in COUNTED} == {tag: expected[tag] for tag in COUNTED}
 
