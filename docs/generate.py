@@ -300,6 +300,15 @@ def rewrite(text: str) -> str:
     return _BLOCK.sub(lambda m: f"{m[1]}{GENERATORS[m[2]](m[3])}\n{m[4]}", text)
 
 
+def settled(text: str) -> str:
+    """Return a page without what versions of Python lay out in their own way: the help."""
+
+    def plain(match: re.Match[str]) -> str:
+        return " ".join(re.sub(r"(-\w) [A-Z]+, (--\w+)", r"\1, \2", match[0]).split())
+
+    return re.sub(r"<!-- output: [^\n]* --help -->.*?<!-- end -->", plain, text, flags=re.DOTALL)
+
+
 def stale() -> dict[str, str]:
     """Return the pages that are not current, by name, as they should be; empty to be removed."""
     folder = ROOT / "docs"
@@ -309,7 +318,7 @@ def stale() -> dict[str, str]:
         text = page.read_text(encoding="utf-8")
         gone = name.startswith(CODE_FOLDER) and name not in {*CODE_PAGES, f"{CODE_FOLDER}index.md"}
         new = "" if gone else rewrite(text)
-        if text != new:
+        if settled(text) != settled(new):
             found[name] = new
     found |= {name: rewrite(CODE_PAGES[name]) for name in CODE_PAGES.keys() - pages.keys()}
     return found

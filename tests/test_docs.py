@@ -47,6 +47,15 @@ def test_a_changed_block_is_stale() -> None:
     assert generate.rewrite(generate.rewrite(page)) == generate.rewrite(page)
 
 
+def test_the_layout_of_help_is_no_change_and_its_words_are() -> None:
+    settled = _generator().settled
+    page = "<!-- output: fatbin x --help -->\n  -o DIR, --output DIR  folder\n<!-- end -->\n  a b\n"
+    later = page.replace("-o DIR, --output DIR  folder", "-o, --output DIR\n       folder")
+    assert settled(page) == settled(later)
+    assert settled(page) != settled(page.replace("folder", "file"))
+    assert settled(page) != settled(page.replace("  a b", " a b"))
+
+
 @pytest.mark.parametrize(
     ("pages", "kind", "names"),
     [

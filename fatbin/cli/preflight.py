@@ -29,7 +29,7 @@ def configure_preflight(parser: argparse.ArgumentParser) -> None:
     add(
         "--nccl",
         action=argparse.BooleanOptionalAction,
-        default=True,
+        default=None,  # True, which the help of Python 3.10 would say again
         help="look for NCCL and try it (default), or not",
     )
     add("--ranks", type=positive, metavar="N", help="of the trial of NCCL (default: one a GPU)")
@@ -60,7 +60,7 @@ def run_preflight(arguments: argparse.Namespace) -> int:
             result = preflight(
                 (*arguments.targets, *arguments.library),
                 stages=[name for name in arguments.stages if name not in left_out],
-                nccl=arguments.nccl,
+                nccl=arguments.nccl is not False,
                 ranks=arguments.ranks,
                 timeout=arguments.timeout,
                 python=(arguments.python,) if arguments.python else (),
