@@ -23,8 +23,8 @@ class Tools:
         self.folder = folder
         self.policy = folder / "policy.json"
         self.policy.write_text(POLICY)
-        self.storage = ("--storage-driver", "vfs", "--root", str(folder / "store"))
-        self.storage += ("--runroot", str(folder / "run"))
+        store, run = str(folder / "store"), str(folder / "run")
+        self.storage = ("--storage-driver", "vfs", "--root", store, "--runroot", run)
 
     def call(self, *command: str) -> str:
         done = subprocess.run(
