@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import measure
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 sys.path[:0] = [str(measure.ROOT / "tests"), str(measure.ROOT / "tests" / "real")]
 

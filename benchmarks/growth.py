@@ -39,13 +39,13 @@ class Point(NamedTuple):
 
     Attributes:
         kind: ``bytes``, ``entries`` or ``files``.
-        count: of them.
+        number: of them.
         seconds: of processor time, the least of three scans.
         private: bytes of memory above the interpreter's.
     """
 
     kind: str
-    count: int
+    number: int
     seconds: float
     private: int
 
@@ -113,15 +113,15 @@ def _folder(path: Path, count: int) -> Path:
 
 def rows(found: list[Point]) -> list[tuple[str, ...]]:
     """Return a row for each point: what, how many, time, time for each, memory."""
-    table = []
+    table: list[tuple[str, ...]] = []
     for point in found:
         if point.kind == "bytes":
-            mebibytes = point.count >> 20
+            mebibytes = point.number >> 20
             number, each = f"{mebibytes:,} MiB", f"{point.seconds / mebibytes * 1e6:,.0f} µs a MiB"
         else:
             one = {"entries": "an entry", "files": "a file"}[point.kind]
-            number = f"{point.count:,}"
-            each = f"{point.seconds / point.count * 1e6:,.0f} µs {one}"
+            number = f"{point.number:,}"
+            each = f"{point.seconds / point.number * 1e6:,.0f} µs {one}"
         table.append(
             (point.kind, number, measure.ms(point.seconds), each, measure.mb(point.private))
         )
