@@ -82,9 +82,7 @@ def pairs(first: Callable[[], float], second: Callable[[], float], rounds: int =
 def timed(command: Sequence[str | os.PathLike[str]]) -> float:
     """Run a program and return the seconds from its start to its end."""
     begin = time.perf_counter()
-    subprocess.run(
-        command, env=_environment(), check=False, stdin=_NULL, stdout=_NULL, stderr=_NULL
-    )
+    subprocess.run(command, env=environment(), check=False, stdin=_NULL, stdout=_NULL, stderr=_NULL)
     return time.perf_counter() - begin
 
 
@@ -95,7 +93,7 @@ def process(*command: str | os.PathLike[str]) -> Callable[[], float]:
 
 def memory(command: Sequence[str | os.PathLike[str]]) -> Memory:
     """Run a program and return its peaks; it is asked twice a millisecond, so it is not timed."""
-    child = subprocess.Popen(command, env=_environment(), stdin=_NULL, stdout=_NULL, stderr=_NULL)
+    child = subprocess.Popen(command, env=environment(), stdin=_NULL, stdout=_NULL, stderr=_NULL)
     status = Path(f"/proc/{child.pid}/status")
     resident = private = 0
     while child.poll() is None:
@@ -173,11 +171,12 @@ def say_where(rounds: int = ROUNDS) -> None:
     print(f", {rounds} pairs\n")
 
 
-def _environment() -> dict[str, str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+def environment() -> dict[str, str]:
+    """Return the variables of a measured process: the tree that this file stands in is imported."""
+    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
     # Without cached bytecode every start compiles everything again.
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    return environment
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    return variables
 
 
 _NULL = subprocess.DEVNULL

@@ -166,10 +166,12 @@ def _guard(
     key = _key(paths, machine, driver or "") if machine else []
     if key and remembered.recall(key):
         return _done(log, "remembered", "passed before on this machine", paths)
-    judged = _machine(asked, driver, detect or _detect)
-    if not judged.gpus:
-        return _done(log, "skipped", "no GPU in this process", paths)
-    verdict = _check(paths, judged)
+    verdict = _judged_by_the_list(paths, driver) if asked is None and detect is None else None
+    if verdict is None:
+        machine_now = _machine(asked, driver, detect or _detect)
+        if not machine_now.gpus:
+            return _done(log, "skipped", "no GPU in this process", paths)
+        verdict = _check(paths, machine_now)
     for finding in verdict.findings:
         if finding.severity.value == "warn":
             log.warning("fatbin: %s %s", finding.code, finding.message)
@@ -242,6 +244,23 @@ def _detect() -> Machine:
     found = detect()
     known = tuple(gpu.gpu for gpu in found.gpus if gpu.gpu is not None)
     return Machine(known if found.usable else (), found.judged_driver)
+
+
+def _judged_by_the_list(paths: Sequence[str], driver: str | None) -> Verdict | None:
+    """Judge for every GPU that the kernel's driver lists; None unless it passes on all of them.
+
+    Reading that list takes no time, while asking libcuda initialises CUDA in a child process. The
+    GPUs of this process are among those listed, so a pass on all is a pass here; whatever is less
+    clear is left to libcuda.
+    """
+    from fatbin.node.detect import listed  # noqa: PLC0415 - a remembered pass needs no list
+
+    found = listed()
+    known = tuple(gpu.gpu for gpu in found.gpus if gpu.gpu is not None)
+    if not known or len(known) < len(found.gpus) or found.judged_driver is None:
+        return None
+    verdict = _check(paths, _machine(None, driver, lambda: Machine(known, found.judged_driver)))
+    return verdict if verdict.outcome.value == "PASS" else None
 
 
 def _check(paths: Sequence[str], machine: Machine) -> Verdict:

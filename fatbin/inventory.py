@@ -171,10 +171,11 @@ class Linkage(Record):
     Attributes:
         soname: of the library itself; empty when it has none.
         needed: libraries that the loader will look for, in order.
-        runpath: directories of RPATH and RUNPATH, in order.
+        runpath: directories of RUNPATH, in order.
         cuda_runtime: ``static``, a name such as ``libcudart.so.12``, or empty when none was seen.
         build_id: hexadecimal GNU build id, or empty.
         version: what the library says of itself, such as ``2.26.2+cuda12.2``; empty if nothing.
+        rpath: directories of RPATH, in order; a loader passes over them where there is a RUNPATH.
     """
 
     soname: str = ""
@@ -183,6 +184,7 @@ class Linkage(Record):
     cuda_runtime: str = ""
     build_id: str = ""
     version: str = ""
+    rpath: tuple[str, ...] = ()
 
 
 class Library(Record):

@@ -216,7 +216,7 @@ def test_a_picture_of_something_else_is_stale(
 # Environment variables ----------------------------------------------------------------------------
 
 _NO_VARIABLE = re.compile(
-    r"CUDA_(ERROR_\w+|SUCCESS)|O_\w+|MADV_\w+|SC_\w+|KNOWN_BAD|MOST_EVIDENCE|PATH"
+    r"CUDA_(ERROR_\w+|SUCCESS)|DT_\w+|O_\w+|MADV_\w+|SC_\w+|KNOWN_BAD|MOST_EVIDENCE|PATH"
 )
 """Constants in capitals that are something else: codes, flags, sections of a table, metavariables."""
 

@@ -46,10 +46,15 @@ def modules_after(code: str) -> set[str]:
             "import fatbin; fatbin.scan('fixtures/multi.fatbin', linkage=False, kernels=False)",
             HEAVY,
         ),
+        ("import fatbin; fatbin.scan('fixtures/lib_rdc.so', linkage=True)", {"lief", "rich"}),
         ("from fatbin.cli import main; main(['gpus', 'RTX 5090'])", HEAVY),
         (
             "from fatbin.cli import main; main('check --no-policy --gpu 9.0 fixtures/multi.fatbin'.split())",
             {*HEAVY, "tomllib", "difflib", "json"} - {"cramjam"},  # kernels are counted
+        ),
+        (
+            "from fatbin.cli import main; main('check --no-policy --gpu 9.0 fixtures/lib_rdc.so'.split())",
+            {"lief", "rich", "tomllib", "difflib", "json"},
         ),
     ],
 )

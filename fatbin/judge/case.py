@@ -6,6 +6,7 @@ from fatbin._record import Record
 from fatbin.judge.content import HOSTS
 from fatbin.judge.facts.sources import SOURCES
 from fatbin.judge.facts.statements import STATEMENTS
+from fatbin.judge.gathered import FILES
 from fatbin.judge.verdict import Evidence
 from fatbin.kinds import Place
 
@@ -38,7 +39,6 @@ class Case(Record):
         answered: what the driver does with each group of modules.
         coverage: the answers added up.
         loader: that gave them.
-        others: of a bare file, the package or folder of which another file serves the GPU.
     """
 
     library: Library
@@ -49,7 +49,6 @@ class Case(Record):
     answered: tuple[Answered, ...]
     coverage: Coverage
     loader: Loader
-    others: str = ""
 
     def having(self, *words: str) -> Iterator[Answered]:
         """Yield the groups whose answer is one of these words."""
@@ -81,9 +80,15 @@ class Case(Record):
 
 
 def name_of(library: Library) -> str:
-    """Return the soname of a library, or the name of its file or archive member."""
+    """Return the soname of a library, or the name of its file or archive member.
+
+    Files that were gathered from a folder are ``folder/*``.
+    """
     if library.linkage is not None and library.linkage.soname:
         return library.linkage.soname
+    parts = library.location.replace("\\", "/").replace("::", "/").split("/")
+    if parts[-1] == FILES:
+        return "/".join(parts[-2:])
     member = library.location.rpartition("::")[2].replace("\\", "/")
     return member.rpartition("/")[2] or library.location
 

@@ -16,7 +16,7 @@ from fatbin.judge.coverage import (
 )
 from fatbin.judge.device_support import drives, first_driver_of, last_driver_of
 from fatbin.judge.driver import Driver
-from fatbin.judge.gathered import Gathered
+from fatbin.judge.gathered import gather
 from fatbin.judge.gpu import parse_gpus
 from fatbin.judge.policy import Policy
 from fatbin.judge.rules import RULES
@@ -63,6 +63,9 @@ def check(
 ) -> Verdict:
     """Say whether the device code of an inventory runs on GPUs.
 
+    Bare cubins, fatbins and PTX files that are part of one package, archive or folder are one
+    library, ``folder/*``: the code beside them picks from them.
+
     Args:
         inventory: from :func:`fatbin.scan`, or a saved one.
         gpus: ``"8.0, 9.0, RTX 5090"``, or a list of such; each gets its answer, the worst decides.
@@ -83,7 +86,7 @@ def check(
         DriverError: a driver that cannot be understood.
     """
     judge = _Judge(
-        inventory,
+        gather(inventory),
         parse_gpus(gpus),
         Driver.parse(driver) if driver is not None else None,
         policy,
@@ -118,7 +121,6 @@ class _Judge:
             baseline or Baseline(),
             [(library.location, name_of(library)) for library in inventory.libraries],
         )
-        self._gathered = Gathered(inventory, gpus, driver, environment)
 
     def verdict(self) -> Verdict:
         inventory = self._inventory
@@ -177,15 +179,10 @@ class _Judge:
         coverage = count(answered, modules, best)
         if not modules.judged:
             return Answer(str(gpu), str(gpu.cc), Outcome.NOTHING, coverage)
-        others = self._gathered.serves(library, gpu)
-        case = Case(
-            library, gpu, self._driver, self._policy, modules, answered, coverage, loader, others
-        )
+        case = Case(library, gpu, self._driver, self._policy, modules, answered, coverage, loader)
         kept = self._add_all(finding for rule in RULES for finding in rule(case))
-        # A bare file that is for other GPUs says nothing about this one; the files beside it do.
-        least = Outcome.NOTHING if others and not coverage.serving else Outcome.PASS
         found = [_OUTCOMES[f.severity] for f in kept if f.severity is not Severity.NOTE]
-        outcome = worst([least, *found])
+        outcome = worst([Outcome.PASS, *found])
         deciding = [f for f in kept if f.severity is not Severity.NOTE]
         deciding.sort(key=lambda finding: _ORDER[finding.severity])
         return Answer(

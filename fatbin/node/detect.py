@@ -36,6 +36,21 @@ def detect(*, timeout: float = 20.0, root: str = "/") -> Detection:
     return _Survey(timeout, root).detection()
 
 
+def listed(root: str = "/") -> Detection:
+    """Say which GPUs and which driver the files of the kernel's driver name; nothing is loaded.
+
+    These are all GPUs of the machine or container, whatever CUDA_VISIBLE_DEVICES says, and whether
+    or not CUDA can use them. There is no such list on WSL and Jetson.
+
+    Args:
+        root: folder in which ``proc`` is looked for.
+    """
+    gpus = tuple(_listed(root))
+    driver, line = system_files.kernel_driver(root)
+    attempt = Attempt("proc", ok=bool(line), said=line or "no driver of NVIDIA's in this kernel")
+    return Detection(gpus, "proc" if gpus else "", driver, attempts=(attempt,))
+
+
 class _Survey:
     """The sources in order, and what they come to."""
 

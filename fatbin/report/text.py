@@ -176,6 +176,7 @@ def _facts(library: Library) -> Iterable[tuple[str, str]]:
         ("version", links.version),
         ("cudart", links.cuda_runtime),
         ("needed", ", ".join(links.needed)),
+        ("rpath", ":".join(links.rpath)),
         ("runpath", ":".join(links.runpath)),
         ("build id", links.build_id),
     )

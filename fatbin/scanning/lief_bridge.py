@@ -38,14 +38,6 @@ class PeHeaders(Record):
     delay_imports_at: int
 
 
-class ElfDynamic(Record):
-    """What LIEF read from a dynamic section."""
-
-    soname: str
-    needed: tuple[str, ...]
-    runpath: tuple[str, ...]
-
-
 def pe_headers(data: bytes, location: str) -> PeHeaders:
     """Parse PE headers, from the start of the file to the end of the section table.
 
@@ -107,41 +99,11 @@ def pe_imports(data: bytes) -> tuple[str, ...]:
     return _quietly(read)
 
 
-def elf_dynamic(data: bytes) -> ElfDynamic | None:
-    """Read the dynamic section of a small ELF file; None when LIEF does not take it.
-
-    Raises:
-        MissingDependencyError: without LIEF.
-    """
-    lief = _lief()
-
-    def read() -> ElfDynamic | None:
-        config = lief.ELF.ParserConfig()
-        config.parse_relocations = False
-        config.parse_dyn_symbols = False
-        config.parse_symtab_symbols = False
-        config.parse_symbol_versions = False
-        config.parse_overlay = False
-        binary = lief.ELF.parse(data, config)
-        if binary is None:
-            return None
-        tags = lief.ELF.DynamicEntry.TAG
-        soname, runpath = "", []
-        for entry in binary.dynamic_entries:
-            if entry.tag == tags.SONAME:
-                soname = str(entry.name)
-            elif entry.tag in (tags.RUNPATH, tags.RPATH):
-                runpath += [str(path) for path in entry.paths]
-        return ElfDynamic(soname, tuple(str(name) for name in binary.libraries), tuple(runpath))
-
-    return _quietly(read)
-
-
 def _lief() -> Any:  # noqa: ANN401 - LIEF is not typed well enough to be named here
     try:
-        import lief  # noqa: PLC0415 - slow, and only PE files and linkage need it
+        import lief  # noqa: PLC0415 - slow, and only PE files need it
     except ModuleNotFoundError as exc:
-        msg = "PE files and linkage cannot be read without LIEF"
+        msg = "PE files cannot be read without LIEF"
         raise MissingDependencyError(msg, requirement="lief") from exc
     return lief
 
@@ -161,4 +123,4 @@ def _quietly(call: Callable[[], _T]) -> _T:
             return call()
         except (SystemError, UnicodeError, ValueError) as exc:
             msg = "the tables of linkage cannot be read: damaged names or values"
-            raise FormatError(msg, field="dynamic section") from exc
+            raise FormatError(msg, field="import directory") from exc

@@ -1,7 +1,7 @@
 """How a host library hangs together with others: soname, needed libraries, CUDA runtime, version.
 
-LIEF reads the dynamic section and the import directory. It would read the whole file into memory;
-it is given a small file that holds the header and those tables alone, at new offsets.
+LIEF reads the import directory of a PE file. It would read the whole file into memory; it is given
+a small one that holds the headers and that directory alone, at new offsets.
 """
 
 from __future__ import annotations
@@ -9,31 +9,20 @@ from __future__ import annotations
 import re
 
 from fatbin.errors import FormatError, LimitExceededError, MissingDependencyError
-from fatbin.format.elf import PT_DYNAMIC, PT_LOAD, PT_NOTE, read_elf_header, read_segments
-from fatbin.format.layouts import (
-    ELF32_DYNAMIC,
-    ELF32_HEADER,
-    ELF32_SEGMENT,
-    ELF64_DYNAMIC,
-    ELF64_HEADER,
-    ELF64_SEGMENT,
-    ELF_IDENT,
-    NOTE_HEADER,
-)
+from fatbin.format.elf import PT_NOTE, read_elf_header, read_segments
+from fatbin.format.layouts import NOTE_HEADER
 from fatbin.inventory import Linkage
 from fatbin.scanning import lief_bridge
+from fatbin.scanning.dynamic import Dynamic, read_dynamic
 from fatbin.scanning.pe import header_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fatbin.format.elf import ElfHeader, ElfSegment
+    from fatbin.format.elf import ElfSegment
     from fatbin.format.view import View
     from fatbin.limits import Limits
     from fatbin.scanning.host import Host
-    from fatbin.scanning.lief_bridge import ElfDynamic
 
-_DT_STRTAB = 5
-_DT_STRSZ = 10
 _NT_GNU_BUILD_ID = 3
 _PAGE = 4096
 _NOTE_BYTES = 1 << 16
@@ -58,100 +47,24 @@ def read_linkage(view: View, host: Host, limits: Limits) -> Linkage:
         FormatError: the tables are not inside the file.
         MissingDependencyError: a PE file without LIEF.
     """
-    soname = build_id = ""
-    needed: tuple[str, ...] = ()
-    runpath: tuple[str, ...] = ()
+    build_id = ""
+    dynamic = Dynamic()
     if host.format == "elf":
         header = read_elf_header(view)
         segments = read_segments(view, header, limits)
         build_id = _build_id(view, segments)
-        small = compact_elf(view, header, segments, limits)
-        dynamic = _dynamic(small, limits) if small else None
-        if dynamic is not None:
-            soname, needed, runpath = dynamic.soname, dynamic.needed, dynamic.runpath
+        dynamic = read_dynamic(view, header, segments, limits)
     elif host.format == "pe":
-        needed = _pe_imports(view, host, limits)
+        dynamic = Dynamic(needed=_pe_imports(view, host, limits))
     return Linkage(
-        soname=soname,
-        needed=needed,
-        runpath=runpath,
-        cuda_runtime=_cuda_runtime(view, host, soname, needed),
+        soname=dynamic.soname,
+        needed=dynamic.needed,
+        runpath=dynamic.runpath,
+        cuda_runtime=_cuda_runtime(view, host, dynamic.soname, dynamic.needed),
         build_id=build_id,
-        version=_version(view, host, soname),
+        version=_version(view, host, dynamic.soname),
+        rpath=dynamic.rpath,
     )
-
-
-def _dynamic(small: bytes, limits: Limits) -> ElfDynamic | None:
-    """Ask LIEF; where it is not installed, read what is needed here."""
-    try:
-        return lief_bridge.elf_dynamic(small)
-    except MissingDependencyError:
-        from fatbin.scanning.dynamic import plain_dynamic  # noqa: PLC0415 - LIEF is the rule
-
-        return plain_dynamic(small, limits)
-
-
-def compact_elf(
-    view: View, header: ElfHeader, segments: tuple[ElfSegment, ...], limits: Limits
-) -> bytes:
-    """Return a small ELF file with the dynamic section and its strings; empty without one.
-
-    Addresses are kept, file offsets are new: header, program headers, then one page-aligned piece
-    each for the dynamic section and the string table.
-    """
-    dynamic = next((s for s in segments if s.type == PT_DYNAMIC and s.file_size), None)
-    if dynamic is None:
-        return b""
-    wide = header.bits == 64  # noqa: PLR2004
-    table = view.read(dynamic.offset, dynamic.file_size, "dynamic section", limits.header_bytes)
-    tags = _dynamic_tags(table, wide=wide)
-    address, size = tags.get(_DT_STRTAB, 0), tags.get(_DT_STRSZ, 0)
-    load = next(
-        (
-            s
-            for s in segments
-            if s.type == PT_LOAD and s.address <= address < s.address + s.file_size
-        ),
-        None,
-    )
-    if load is None or not size:
-        return b""
-    strings_at = load.offset + address - load.address
-    strings = view.read(strings_at, size, "dynamic string table", limits.header_bytes)
-    segment_layout = ELF64_SEGMENT if wide else ELF32_SEGMENT
-    header_layout = ELF64_HEADER if wide else ELF32_HEADER
-    head_size = ELF_IDENT.size + header_layout.size
-    table_at = _PAGE
-    strings_at = table_at + (len(table) + _PAGE - 1) // _PAGE * _PAGE
-    rows = [
-        (PT_LOAD, table_at, dynamic.address, len(table)),
-        (PT_LOAD, strings_at, address, len(strings)),
-        (PT_DYNAMIC, table_at, dynamic.address, len(table)),
-    ]
-    ident = view.read(0, ELF_IDENT.size, "ELF header")
-    out = bytearray(ident)
-    out += header_layout.struct.pack(
-        0, head_size, 0, 0, head_size, segment_layout.size, len(rows), 0, 0, 0
-    )
-    for type_, offset, where, length in rows:
-        named = {
-            "type": type_, "flags": 4, "offset": offset, "vaddr": where, "paddr": where,
-            "filesz": length, "memsz": length, "align": 1,
-        }  # fmt: skip
-        out += segment_layout.struct.pack(*(named[field] for field in segment_layout.fields))
-    out = out.ljust(table_at, b"\0") + table
-    return bytes(out.ljust(strings_at, b"\0") + strings)
-
-
-def _dynamic_tags(table: bytes, *, wide: bool) -> dict[int, int]:
-    layout = ELF64_DYNAMIC if wide else ELF32_DYNAMIC
-    tags: dict[int, int] = {}
-    for offset in range(0, len(table) - layout.size + 1, layout.size):
-        tag, value = layout.unpack_from(table, offset)
-        if tag == 0:
-            break
-        tags.setdefault(tag, value)
-    return tags
 
 
 def _build_id(view: View, segments: tuple[ElfSegment, ...]) -> str:

@@ -35,9 +35,9 @@ def loader_order(
 ) -> tuple[Library, ...]:
     """Return the copies of a library in the order in which the loader would take them.
 
-    The libraries of the inventory that need it look first in the folders they carry (RPATH and
-    RUNPATH are not told apart here; ``$ORIGIN`` is the folder of the needing library), then in
-    those of ``LD_LIBRARY_PATH``, then in the default folders. Copies that none of these leads to
+    The libraries of the inventory that need it look first in the folders of their RPATH, unless
+    they have a RUNPATH, then in those of ``LD_LIBRARY_PATH``, of their RUNPATH, and in the default
+    folders; ``$ORIGIN`` is the folder of the needing library. Copies that none of these leads to
     come last: only a path, ``dlopen`` or a program that needs them can load them.
 
     Args:
@@ -58,10 +58,16 @@ def loader_order(
         for path in (library.location, *library.aliases):
             if os.path.basename(path) == soname:  # the loader opens a file of this name only
                 by_folder.setdefault(_folder(path), []).append(library)
-    carried = [f for lib in inventory.libraries if _needs(lib, soname) for f in _carried(lib)]
+    before: list[str] = []
+    after: list[str] = []
+    for library in inventory.libraries:
+        links = library.linkage
+        if links is not None and soname in links.needed:
+            before += _carried(library, links.rpath if not links.runpath else ())
+            after += _carried(library, links.runpath)
     named = [f for f in environ.get("LD_LIBRARY_PATH", "").replace(";", ":").split(":") if f]
     found: dict[str, Library] = {}
-    for folder in (*_plain(carried), *_plain(named), *DEFAULT_FOLDERS):
+    for folder in (*_plain(before), *_plain(named), *_plain(after), *DEFAULT_FOLDERS):
         for library in by_folder.get(folder, ()):
             found.setdefault(library.location, library)
     for library in copies:
@@ -69,15 +75,9 @@ def loader_order(
     return tuple(found.values())
 
 
-def _needs(library: Library, soname: str) -> bool:
-    return library.linkage is not None and soname in library.linkage.needed
-
-
-def _carried(library: Library) -> Iterator[str]:
-    if library.linkage is None:
-        return
+def _carried(library: Library, path: Iterable[str]) -> Iterator[str]:
     origin = _folder(library.location)
-    for entry in library.linkage.runpath:
+    for entry in path:
         for folder in entry.split(":"):
             if folder:
                 yield folder.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)

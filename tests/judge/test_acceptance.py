@@ -360,22 +360,51 @@ def test_cubins_of_a_package_are_picked_from() -> None:
     files = (cubin("k.whl::sm90/a.cubin", "sm_90a"), cubin("k.whl::sm100/a.cubin", "sm_100f"))
     made = Inventory(libraries=files, targets=("k.whl",))
     verdict = check(made, gpus="9.0, 10.3, 12.0")
-    words = [[str(answer.outcome) for answer in lib.answers] for lib in verdict.libraries]
-    assert words == [["PASS", "NOTHING", "FAIL"], ["NOTHING", "PASS", "FAIL"]]
-    assert "other files of k.whl are" in finding(check(made, gpus="9.0"), "FB110").message
-    assert check(made, gpus="9.0").outcome.value == "PASS"
-    folder = Inventory(
-        libraries=tuple(f._replace(location=f.location.replace("k.whl::", "k/")) for f in files),
-        targets=("k/",),
+    (one,) = verdict.libraries
+    assert [str(answer.outcome) for answer in one.answers] == ["PASS", "PASS", "FAIL"]
+    assert (one.location, one.name, one.sass) == ("k.whl::*", "k.whl/*", ("sm_90a", "sm_100f"))
+    assert "1 of 2 modules" in finding(check(made, gpus="9.0"), "FB110").message
+    assert "k.whl/* has no code for 12.0" in finding(verdict, "FB101").message
+    assert "2 modules with SASS sm_90a sm_100f" in finding(verdict, "FB101").message
+
+
+@pytest.mark.parametrize(
+    ("paths", "target", "distribution", "location"),
+    [
+        (("k/sm90/a.cubin", "k/sm100/a.cubin"), "k/", "", "k/*"),
+        (("k/c/a.cubin", "k/c/aa.cubin"), "k", "", "k/c/*"),
+        (("k\\c\\a.cubin", "k\\c\\b.cubin"), "k", "", "k\\c\\*"),
+        (("/site/k/0", "/site/k/1"), "env:", "k", "/site/k/*"),
+        (("i.tar::s/k/0", "i.tar::s/k/1"), "i.tar", "k", "i.tar::s/k/*"),
+        (("a.whl::b.zip::0", "a.whl::b.zip::1"), "a.whl", "", "a.whl::b.zip::*"),
+    ],
+)
+def test_what_is_gathered_stands_in_the_folder_in_common(
+    paths: tuple[str, str], target: str, distribution: str, location: str
+) -> None:
+    files = [cubin(p, a, distribution) for p, a in zip(paths, ("sm_90a", "sm_100f"), strict=True)]
+    for order in (files, files[::-1]):
+        (one,) = check(Inventory(tuple(order), (), (target,)), gpus="9.0").libraries
+        assert (one.location, str(one.outcome)) == (location, "PASS")
+        assert one.distribution == distribution
+
+
+def test_what_does_not_belong_together_is_not_gathered() -> None:
+    damaged = cubin("d/x.cubin", "sm_90")._replace(
+        issues=(fatbin.Issue("Truncated", "cut off", "d/x.cubin"),)
     )
-    assert check(folder, gpus="9.0").outcome.value == "PASS"
-    named = Inventory(
-        libraries=tuple(
-            f._replace(location=f"/site/{i}", distribution="k") for i, f in enumerate(files)
-        ),
-        targets=("env:",),
+    files = (
+        cubin("d/a.cubin", "sm_90"),
+        cubin("e/a.cubin", "sm_80"),
+        damaged,
+        cubin("site/k1.cubin", "sm_90", "k"),
+        cubin("site/m1.cubin", "sm_80", "m"),
+        cubin("z.whl::a.cubin", "sm_90"),
     )
-    assert check(named, gpus="9.0").outcome.value == "PASS"
+    verdict = check(Inventory(files, (), ("d", "e", "env:site", "z.whl")), gpus="9.0")
+    assert [lib.location for lib in verdict.libraries] == [file.location for file in files]
+    words = [str(lib.outcome) for lib in verdict.libraries]
+    assert words == ["PASS", "FAIL", "FAIL", "PASS", "FAIL", "PASS"]
 
 
 def test_cubins_that_are_named_stand_alone() -> None:

@@ -13,6 +13,7 @@ from machine import A100, H200, VERSION, Machine, attempt
 
 import fatbin
 from fatbin import ComputeCapability, DeviceError
+from fatbin.node.detect import listed
 from fatbin.node.sources import bus_address
 
 pytestmark = pytest.mark.usefixtures("machine")
@@ -329,6 +330,15 @@ def test_the_kernels_driver_lists_gpus(libraryless: Machine) -> None:
     assert gpu.compute_capability == ComputeCapability(9, 0)
     assert attempt(found, "proc").said == f"{VERSION.strip()}; 1 GPU"
     assert "libcuda is missing" in found.hint
+    alone = listed(str(libraryless.root))
+    assert (alone.gpus, alone.source, alone.driver) == (found.gpus, "proc", found.driver)
+    assert not alone.usable
+
+
+def test_without_a_driver_nothing_is_listed(tmp_path: Path) -> None:
+    found = listed(str(tmp_path))
+    assert (found.gpus, found.source, found.driver, found.judged_driver) == ((), "", "", None)
+    assert [(a.source, a.ok) for a in found.attempts] == [("proc", False)]
 
 
 def test_a_card_without_a_driver(libraryless: Machine) -> None:

@@ -16,8 +16,9 @@ import fatbin
 from fatbin import guarding
 from fatbin.errors import CheckFailed, PolicyError, SourceError, UnknownGpuError
 from fatbin.judge.gpu import parse_gpus
-from fatbin.node import remembered
+from fatbin.node import detect, remembered
 from fatbin.node.loading import find_library
+from fatbin.node.records import DetectedGpu, Detection
 from fatbin.node.remembered import machine_identity
 
 HAS_75_90_120 = str(FIXTURES / "lib_3arch.so")
@@ -31,6 +32,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(remembered, "machine_identity", lambda: "")  # as where there is no driver
     monkeypatch.setattr(guarding, "SIGNS", (__file__,))
+    monkeypatch.setattr(detect, "listed", Detection)
 
 
 def on(gpus: str) -> guarding.Machine:
@@ -314,17 +316,63 @@ def test_the_hook_can_be_imported_as_ray_does(monkeypatch: pytest.MonkeyPatch) -
     assert asked == [1]
 
 
-def test_the_detection_of_this_version_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    from types import ModuleType, SimpleNamespace
-
-    module = ModuleType("fatbin.node.detect")
-    (gpu,) = parse_gpus("8.0")
-    found = SimpleNamespace(
-        gpus=[SimpleNamespace(gpu=gpu), SimpleNamespace(gpu=None)], usable=True, judged_driver=None
+def drives(*gpus: str, driver: str = "580.159.04") -> Detection:
+    found = tuple(
+        DetectedGpu(number, gpu, parse_gpus(gpu)[0].cc if gpu else None)
+        for number, gpu in enumerate(gpus)
     )
-    module.detect = lambda: found  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "fatbin.node.detect", module)
-    with pytest.raises(CheckFailed, match=r"no code for 8\.0"):
+    return Detection(found, "proc", driver)
+
+
+LISTS = [
+    (drives("NVIDIA H200"), True),
+    (drives("NVIDIA H200", "RTX 5090", "T4"), True),
+    (drives("NVIDIA H200", "A100"), False),  # FAIL on one of them: perhaps not one of this process
+    (drives("NVIDIA H200", ""), False),
+    (drives("RTX 5090", driver="550.54"), False),  # the driver does not drive it: a FAIL
+    (drives("NVIDIA H200", driver="nonsense"), False),
+    (drives(), False),
+]
+
+
+@pytest.mark.parametrize(("found", "enough"), LISTS)
+def test_the_kernels_list_is_enough_where_all_its_gpus_pass(
+    monkeypatch: pytest.MonkeyPatch, found: Detection, *, enough: bool
+) -> None:
+    asked = []
+
+    def ask() -> Detection:
+        asked.append(1)
+        return Detection(
+            (DetectedGpu(0, "NVIDIA H200", parse_gpus("9.0")[0].cc),),
+            "libcuda",
+            cuda_version="13.0",
+        )
+
+    monkeypatch.setattr(detect, "listed", lambda: found)
+    monkeypatch.setattr(detect, "detect", ask)
+    done = fatbin.guard([HAS_75_90_120])
+    assert done.state == "passed"
+    assert asked == [1] * (not enough)
+    assert done.verdict is not None
+    assert len(done.verdict.gpus) == (len(found.gpus) if enough else 1)
+
+
+def test_a_driver_that_is_named_goes_over_the_listed_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = str(FIXTURES / "lib_1arch.so")  # SASS for 8.0, PTX ISA 9.0
+    monkeypatch.setattr(detect, "listed", lambda: drives("A100"))
+    monkeypatch.setattr(detect, "detect", pytest.fail)
+    done = fatbin.guard([library], driver="550")
+    assert done.verdict is not None
+    assert str(done.verdict.driver).startswith("550")
+
+
+def test_what_libcuda_says_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Detection(
+        (DetectedGpu(0, "x", parse_gpus("8.0")[0].cc), DetectedGpu(1, "y", None)), "libcuda"
+    )
+    monkeypatch.setattr(detect, "detect", lambda: found)
+    with pytest.raises(CheckFailed, match=r"no code for x"):
         fatbin.guard([HAS_75_90_120])
-    found.usable = False
+    found = found._replace(source="nvml")  # named, and no program can use them
     assert fatbin.guard([HAS_75_90_120]).state == "skipped"

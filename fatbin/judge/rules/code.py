@@ -46,16 +46,6 @@ def nothing_serves(case: Case) -> Iterator[Finding]:
     missing = sum(answer.group.size for answer in answers)
     if case.coverage.serving or missing == 0 or missing < case.coverage.refused:
         return
-    if case.others:
-        yield finding(
-            case,
-            "FB110",
-            Severity.NOTE,
-            f"{case.called} is not for {case.gpu}: {listed(sass_named(case.modules.content))}; "
-            f"other files of {case.others} are",
-            because=(*samples(case, answers), fact("library.specialised")),
-        )
-        return
     environment = case.loader.environment
     because = [*samples(case, answers), fact("library.per-module")]
     forced = " that CUDA_FORCE_PTX_JIT=1 could use" if environment.force_ptx_jit else ""

@@ -8,6 +8,8 @@ dropped.
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from fatbin._record import Record
 from fatbin.errors import (
     FormatError,
@@ -211,15 +213,17 @@ class Reader:
         budget, layers = self._budget, self._layers
         digest = layers.name(view) if layers is not None else ""
         if layers is None or not digest:
-            for _ in self._steps(open_tar(view, budget), number, name, where):
-                pass
+            with closing(open_tar(view, budget)) as source:
+                for _ in self._steps(source, number, name, where):
+                    pass
             return
         kept = layers.load(digest, self._location)
         if kept is not None and kept.fits(budget, self._notes_left):
             self._repeat(kept, number, name, where)
             return
         before = budget.members, budget.inflated, self._doubts
-        steps = list(self._steps(open_tar(view, budget), number, name, where))
+        with closing(open_tar(view, budget)) as source:
+            steps = list(self._steps(source, number, name, where))
         members, inflated, doubts = before
         if self._doubts == doubts:
             spent = budget.members - members, budget.inflated - inflated

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from fatbin.errors import FormatError, LimitExceededError, SourceError
 from fatbin.scanning.images.streams import Placed, open_tar
 from fatbin.scanning.parts import Holder
@@ -52,21 +54,21 @@ def open_found(
 def _of_layer(
     layer: View, wanted: dict[int, Survivor], budget: Budget, report: Report
 ) -> Iterator[tuple[View, Holder]]:
-    source = open_tar(layer, budget)
-    plain = isinstance(source, Placed)
-    last = max(wanted)
-    for index, entry in enumerate(read_entries(source, layer.name)):
-        survivor = wanted.get(index)
-        if survivor is not None:
-            location, (name, version) = survivor.location, survivor.distribution
-            packed = entry.size if plain else -1
-            holder = Holder(location, entry.size, packed, True, name, version)  # noqa: FBT003
-            try:
-                with source.member(entry.size, b"", location, budget.limits) as view:
-                    yield view, holder
-            except (LimitExceededError, SourceError) as exc:
-                if isinstance(exc, LimitExceededError) and exc.limit.startswith("archive"):
-                    raise
-                report(exc)
-        if index == last:
-            return
+    with closing(open_tar(layer, budget)) as source:
+        plain = isinstance(source, Placed)
+        last = max(wanted)
+        for index, entry in enumerate(read_entries(source, layer.name)):
+            survivor = wanted.get(index)
+            if survivor is not None:
+                location, (name, version) = survivor.location, survivor.distribution
+                packed = entry.size if plain else -1
+                holder = Holder(location, entry.size, packed, True, name, version)  # noqa: FBT003
+                try:
+                    with source.member(entry.size, b"", location, budget.limits) as view:
+                        yield view, holder
+                except (LimitExceededError, SourceError) as exc:
+                    if isinstance(exc, LimitExceededError) and exc.limit.startswith("archive"):
+                        raise
+                    report(exc)
+            if index == last:
+                return

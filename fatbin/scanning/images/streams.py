@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from fatbin.format.view import View
     from fatbin.limits import Limits
+    from fatbin.scanning.ahead import ReadAhead
     from fatbin.scanning.spool import Budget, Stream
 
 
@@ -34,6 +35,8 @@ _CHUNK = 256 << 10
 _PIECE = 1 << 20
 _RATIO_FROM = 8 << 20
 _GZIP = 31  # with header and checksum
+WORTH_A_THREAD = 8 << 20
+"""Compressed bytes from which a thread that reads ahead pays for its start."""
 
 
 class Placed:
@@ -48,6 +51,9 @@ class Placed:
     def stored(self) -> int:
         """Bytes of the view that were read."""
         return self.position
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to end."""
 
     def read(self, size: int, /) -> bytes:
         """Return so many bytes, fewer only at the end."""
@@ -89,12 +95,18 @@ class Inflating:
         self.position = 0
         self._stored = stored
         self._view = view
-        self._stream = stream
+        self._ahead = _ahead(stream) if view.size >= WORTH_A_THREAD else None
+        self._stream = self._ahead or stream
         self._budget = budget
         self._data = b""
         self._at = 0
         self._failed: FatbinError | None = None
         self._most = max(_RATIO_FROM, budget.limits.member_ratio * view.size)
+
+    def close(self) -> None:
+        """End the thread that reads ahead, if there is one."""
+        if self._ahead is not None:
+            self._ahead.close()
 
     @property
     def stored(self) -> int:
@@ -271,8 +283,14 @@ class _Gzip:
         return True
 
 
+def _ahead(stream: Stream) -> ReadAhead:
+    from fatbin.scanning.ahead import ReadAhead  # noqa: PLC0415 - small layers need no thread
+
+    return ReadAhead(stream)
+
+
 def open_tar(view: View, budget: Budget) -> Placed | Inflating:
-    """Return what reads a tar archive, plain or compressed.
+    """Return what reads a tar archive, plain or compressed; to be closed.
 
     Raises:
         UnknownFormatError: it is none.

@@ -170,8 +170,9 @@ def copy(location: str, *aliases: str, soname: str = SONAME) -> Library:
     return Library(location, "elf", linkage=Linkage(soname=soname), aliases=aliases)
 
 
-def needing(location: str, *runpath: str) -> Library:
-    return Library(location, "elf", linkage=Linkage(needed=(SONAME,), runpath=runpath))
+def needing(location: str, *runpath: str, rpath: tuple[str, ...] = ()) -> Library:
+    links = Linkage(needed=(SONAME,), runpath=runpath, rpath=rpath)
+    return Library(location, "elf", linkage=links)
 
 
 SYSTEM = copy(
@@ -184,6 +185,8 @@ OTHER = copy("/usr/lib/libother.so", soname="libother.so")
 TORCH = needing(
     "/v/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so", "$ORIGIN/../../nvidia/nccl/lib"
 )
+OLD_TORCH = needing(TORCH.location, rpath=("$ORIGIN/../../nvidia/nccl/lib",))
+BOTH = needing(TORCH.location, "$ORIGIN/../../nvidia/nccl/lib", rpath=("/conda/lib",))
 BARE = Library("/x/k.cubin", "cubin")
 
 
@@ -192,7 +195,9 @@ BARE = Library("/x/k.cubin", "cubin")
     [
         ((SYSTEM, PIP, CONDA, HIDDEN, OTHER, BARE), "", (SYSTEM, PIP, CONDA, HIDDEN)),
         ((SYSTEM, PIP, CONDA, TORCH), "", (PIP, SYSTEM, CONDA)),
-        ((SYSTEM, PIP, CONDA, TORCH), "/conda/lib", (PIP, CONDA, SYSTEM)),
+        ((SYSTEM, PIP, CONDA, TORCH), "/conda/lib", (CONDA, PIP, SYSTEM)),
+        ((SYSTEM, PIP, CONDA, OLD_TORCH), "/conda/lib", (PIP, CONDA, SYSTEM)),
+        ((SYSTEM, CONDA, PIP, BOTH), "", (PIP, SYSTEM, CONDA)),
         ((SYSTEM, PIP, CONDA), "::/conda/lib:/v", (CONDA, SYSTEM, PIP)),
         ((SYSTEM, HIDDEN), "/opt/nccl", (SYSTEM, HIDDEN)),
         ((PIP, CONDA, needing("/conda/bin/x", "/none:${ORIGIN}/../lib")), "", (CONDA, PIP)),

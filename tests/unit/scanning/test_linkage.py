@@ -6,10 +6,9 @@ from support import FIXTURES
 
 import fatbin
 from fatbin.errors import raise_error
-from fatbin.format.elf import read_elf_header, read_segments
 from fatbin.format.view import View
 from fatbin.inventory import Linkage
-from fatbin.scanning import lief_bridge, linkage
+from fatbin.scanning import linkage
 from fatbin.scanning.parts import Part, holder_of, read_host
 
 
@@ -34,17 +33,6 @@ def test_an_executable_and_one_without_section_headers() -> None:
 def test_objects_and_bare_code_have_none() -> None:
     for name in ("host_rdc.o", "multi.fatbin", "saxpy_80.cubin"):
         assert fatbin.scan(FIXTURES / name).libraries[0].linkage is None
-
-
-def test_lief_is_fed_headers_only() -> None:
-    view = View((FIXTURES / "lib_rdc.so").read_bytes())
-    header = read_elf_header(view)
-    small = linkage.compact_elf(view, header, read_segments(view, header), fatbin.Limits())
-    assert len(small) < 12_000
-    assert b"\x50\xed\x55\xba" not in small
-    found = lief_bridge.elf_dynamic(small)
-    assert found is not None
-    assert found.needed == links("lib_rdc.so").needed
 
 
 def imports() -> bytes:

@@ -221,7 +221,7 @@ def test_a_directory_for_each_part_of_a_path_counts(tmp_path: Path) -> None:
 
 
 def test_memory_does_not_grow_with_a_file(tmp_path: Path) -> None:
-    layer = gzip.compress(tar(file("big.cubin", CUBIN + os.urandom(40 << 20))), 1)
+    layer = gzip.compress(tar(file("big.cubin", CUBIN + os.urandom(64 << 20))), 1)
     layout = write_layout(oci_layout(layer), tmp_path / "x")
     fatbin.scan(layout)  # what is imported is there
     tracemalloc.start()
@@ -230,7 +230,7 @@ def test_memory_does_not_grow_with_a_file(tmp_path: Path) -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 10 << 20
+    assert peak < 28 << 20  # 16 MiB of it were read ahead
 
 
 # Documents -----------------------------------------------------------------------------------------
