@@ -2,8 +2,9 @@
 
 A block stands between ``<!-- what: argument -->`` and ``<!-- end -->``. Its text comes from the
 code: layouts from the schema, reference entries from signatures and docstrings, help and examples
-from the command line itself. With ``--check`` nothing is written; the exit code is 1 when a page is
-stale, and its name is printed.
+from the command line itself. The completions of shells and the manual page are made whole, from
+the parser. With ``--check`` nothing is written; the exit code is 1 when a page is stale, and its
+name is printed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judge_blocks import codes, facts, statements, table
+from shell_files import shell_files
 from symptom_blocks import symptoms
 
 import fatbin
@@ -194,12 +196,17 @@ _DEFAULTS = {"()": "none", "''": "none", "False": "`false`"}
 
 def exits(module: str) -> str:
     """Return the table of exit codes."""
+    rows = [f"| {code} | `{name}` | {meaning} |" for code, name, meaning in exit_codes(module)]
+    return "\n".join(["| code | name | meaning |", "|---|---|---|", *rows])
+
+
+def exit_codes(module: str) -> list[tuple[str, str, str]]:
+    """Return code, name and meaning of each exit code."""
     tree = ast.parse(inspect.getsource(importlib.import_module(module)))
-    rows = [
-        f"| {ast.literal_eval(value)} | `{name}` | {' '.join(note.split())} |"
+    return [
+        (str(ast.literal_eval(value)), name, " ".join(note.split()))
         for name, value, note in values(tree.body)
     ]
-    return "\n".join(["| code | name | meaning |", "|---|---|---|", *rows])
 
 
 def output(command: str) -> str:
@@ -301,26 +308,33 @@ def rewrite(text: str) -> str:
 
 
 def stale() -> list[str]:
-    """Return the names of the pages whose generated blocks are not current."""
-    found = []
+    """Return the names of the pages and files that are not current."""
+    return [name for name, (text, wanted) in documents().items() if text != wanted]
+
+
+def documents() -> dict[str, tuple[str, str]]:
+    """Return every generated page and file by its path: what it holds, and what it should."""
+    found = {}
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        if text != rewrite(text):
-            found.append(page.relative_to(ROOT).as_posix())
+        found[page.relative_to(ROOT).as_posix()] = (text, rewrite(text))
+    codes = [(code, meaning) for code, _, meaning in exit_codes("fatbin.cli.exits")]
+    for name, wanted in shell_files(codes).items():
+        path = ROOT / name
+        found[name] = (path.read_text(encoding="utf-8") if path.exists() else "", wanted)
     return found
 
 
 def main(arguments: list[str]) -> int:
     """Rewrite the pages, or say which are stale."""
-    pages = stale()
-    for name in pages:
+    old = {name: wanted for name, (text, wanted) in documents().items() if text != wanted}
+    for name, wanted in old.items():
         if "--check" in arguments:
             print(f"{name} is stale; run: python docs/generate.py")
         else:
-            page = ROOT / name
-            page.write_text(rewrite(page.read_text(encoding="utf-8")), encoding="utf-8")
+            (ROOT / name).write_text(wanted, encoding="utf-8")
             print(f"{name} rewritten")
-    return 1 if pages and "--check" in arguments else 0
+    return 1 if old and "--check" in arguments else 0
 
 
 if __name__ == "__main__":

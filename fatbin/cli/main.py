@@ -12,6 +12,7 @@ from fatbin import __version__
 from fatbin._record import Record
 from fatbin.cli import (
     check,
+    completion,
     detect,
     diagnose,
     diff,
@@ -202,6 +203,13 @@ COMMANDS = (
         preflight.configure_preflight,
         preflight.run_preflight,
         PREFLIGHT_EPILOG,
+    ),
+    Command(
+        "completion",
+        "what bash, zsh or fish needs to complete these commands",
+        "Print the completions of commands, options, words and file names for a shell.",
+        completion.configure_completion,
+        completion.run_completion,
     ),
 )
 
