@@ -23,7 +23,6 @@ from judge_blocks import codes, facts, statements, table
 from shell_files import shell_files
 from symptom_blocks import symptoms
 
-import fatbin
 from fatbin.format.schema import LAYOUTS, markdown_table
 from fatbin.kinds import flag_names, kind_label
 
@@ -67,7 +66,8 @@ Definition = ast.ClassDef | ast.FunctionDef
 def find(name: str) -> Definition:
     """Return the syntax tree of a class or function: a public one, or one named with its module."""
     module, _, own = name.rpartition(".")
-    home = importlib.import_module(module or getattr(fatbin, name).__module__)
+    package = importlib.import_module(module or "fatbin")
+    home = importlib.import_module(getattr(package, own).__module__)
     for node in ast.parse(inspect.getsource(home)).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == own:
             return node
@@ -227,8 +227,9 @@ def api(name: str) -> str:
     """Return the reference entry of a public name."""
     node = find(name)
     lines: list[str] = []
+    called = f"fatbin.{name.removeprefix('fatbin.')}"
     if isinstance(node, ast.FunctionDef):
-        lines += ["```text", signature(node, f"fatbin.{name}"), "```", "", *described(node)]
+        lines += ["```text", signature(node, called), "```", "", *described(node)]
         return "\n".join(lines).strip()
     bases = ", ".join(ast.unparse(base) for base in node.bases)
     lines += [f"*class, {bases}*" if bases else "*class*", "", *described(node)]
@@ -238,14 +239,14 @@ def api(name: str) -> str:
         for f in fields(node)
     ]
     if bases == "Record":
-        lines += ["```text", wrapped(f"fatbin.{name}", constructor, ""), "```", ""]
+        lines += ["```text", wrapped(called, constructor, ""), "```", ""]
     if bases == "Value":
-        lines += ["```text", signature(method(node, "__init__"), f"fatbin.{name}"), "```", ""]
+        lines += ["```text", signature(method(node, "__init__"), called), "```", ""]
     if "Enum" in bases or bases == "IntFlag":
         lines += [words(name), ""]
     for member in node.body:
         if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
-            lines += [f"**`{name}.{member.name}`**", ""]
+            lines += [f"**`{node.name}.{member.name}`**", ""]
             decorators = {ast.unparse(d) for d in member.decorator_list}
             if "property" in decorators:
                 kind = ast.unparse(member.returns) if member.returns else ""
