@@ -95,7 +95,8 @@ def release(more: Sequence[str], *, rehearse: bool, quick: bool) -> None:
         tools = {
             key: environment(work / key, sys.executable, names) for key, names in TOOLS.items()
         }
-        say("citation", run(tools["citation"], "-m", "cffconvert", "--validate", cwd=ROOT))
+        cffconvert = tools["citation"].with_name("cffconvert")  # it has no module to run
+        say("citation", run(cffconvert, "--validate", cwd=ROOT))
         built = build_twice(work, epoch)
         run(tools["publishing"], "-m", "twine", "check", "--strict", *map(str, built))
         run(tools["publishing"], "-m", "check_wheel_contents", str(built[0]))
