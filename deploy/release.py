@@ -246,10 +246,15 @@ def publish_to(folder: Path, files: Sequence[Path]) -> None:
 
 def environment(folder: Path, program: str, names: Sequence[str]) -> Path:
     """Make an environment and return its Python."""
-    run(program, "-m", "venv", str(folder))
+    run(program, "-m", "venv", "--without-pip", str(folder))
     python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *names)
+    run(sys.executable, *_pip(python), "install", "--quiet", *names)
     return python
+
+
+def _pip(python: Path) -> tuple[str, ...]:
+    """Return the arguments of the pip at hand for another environment, which needs none then."""
+    return ("-m", "pip", "--disable-pip-version-check", "--python", str(python))
 
 
 def test(source: Path, *, quick: bool) -> None:
@@ -264,7 +269,7 @@ def try_python(work: Path, program: str, wheel: Path, source: Path) -> Path:
     """Install the wheel in a fresh environment, look at what it does, and return its Python."""
     folder = work / f"python-{len(list(work.glob('python-*')))}"
     python = environment(folder, program, [str(wheel)])
-    run(python, "-m", "pip", "check")
+    run(sys.executable, *_pip(python), "check")
     if os.name != "nt" and not (folder / "share" / "man" / "man1" / "fatbin.1").is_file():
         raise ReleaseError(f"{wheel.name} installs no manual page")
     smoke(python, SMOKE, source)
