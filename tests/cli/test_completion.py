@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
 import select
 import shlex
@@ -105,6 +104,8 @@ def fish(folder: Path, lines: list[str]) -> list[set[str]]:
 
 def zsh(folder: Path, lines: list[str]) -> list[set[str]]:
     """Type the lines in an interactive shell on a terminal, and list the choices of each."""
+    import pty  # only POSIX has it
+
     found = program("zsh")
     start, out = folder.parent / "start.zsh", folder.parent / "out"
     start.write_text(script("zsh", ZSH, out=shlex.quote(str(out))))
