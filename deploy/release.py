@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from reproducible import ELSEWHERE, HERE, DifferenceError, build, require_same, sha256
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
@@ -121,14 +121,19 @@ def say(what: str, result: str) -> None:
     print(f"{what}: {last[0]}", flush=True)
 
 
-def run(program: str | Path, *arguments: str, cwd: Path | None = None) -> str:
+def run(
+    program: str | Path,
+    *arguments: str,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> str:
     """Run a Python and return what it prints.
 
     Raises:
         ReleaseError: it fails; its output is the message.
     """
     done = subprocess.run(  # noqa: S603 - Pythons that were asked for
-        [str(program), *arguments], cwd=cwd, check=False, capture_output=True, text=True
+        [str(program), *arguments], cwd=cwd, env=env, check=False, capture_output=True, text=True
     )
     if done.returncode:
         raise ReleaseError(f"{' '.join(arguments)}\n{done.stdout}{done.stderr}")
@@ -305,9 +310,19 @@ def smoke(python: Path, cases: Sequence[Case], source: Path, before: Sequence[st
 
 
 def verify_types(tools: Path, python: Path, work: Path) -> None:
-    """Require that a checker knows the type of every public symbol of the installed package."""
-    command = ("-m", "pyright", "--pythonpath", str(python))
-    say("types", run(tools, *command, "--verifytypes", "fatbin", "--ignoreexternal", cwd=work))
+    """Require that a checker knows the type of every public symbol of the installed package.
+
+    Raises:
+        ReleaseError: it does not.
+    """
+    # It looks where the first Python on the path looks; --pythonpath does not count here.
+    path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+    command = ("-m", "pyright", "--verifytypes", "fatbin", "--ignoreexternal")
+    out = run(tools, *command, cwd=work, env={**os.environ, "PATH": path})
+    (score,) = re.findall(r"^Type completeness score: (.+)$", out, re.MULTILINE)
+    if score != "100%":
+        raise ReleaseError(f"types of public symbols are known to {score}\n{out}")
+    say("types of public symbols", score)
 
 
 def bill(tools: Path, python: Path, target: Path, source: Path) -> None:
