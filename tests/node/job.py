@@ -75,7 +75,7 @@ def is_there(pid: int) -> bool:
         return False
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 20.0) -> None:
+def wait_for(what: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait until something is so; fail when it does not come."""
     end = time.monotonic() + seconds
     while not what():
