@@ -24,6 +24,7 @@ SHEBANG = b"#!/usr/bin/env python3\n"
 MAIN = "import sys\n\nfrom fatbin.cli import main\n\nsys.exit(main())\n"
 REQUIRED, OPTIONAL = ("construct",), ("tomli",)
 _WHEN = (1980, 1, 1, 0, 0, 0)
+_UNIX = 3
 _MODE = (stat.S_IFREG | 0o644) << 16
 
 
@@ -45,6 +46,7 @@ def make(target: Path) -> None:
             for name, data in members.items():
                 info = zipfile.ZipInfo(name, _WHEN)
                 info.external_attr = _MODE
+                info.create_system = _UNIX
                 info.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(info, data)
     temporary.chmod(0o755)

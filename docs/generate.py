@@ -2,8 +2,9 @@
 
 A block stands between ``<!-- what: argument -->`` and ``<!-- end -->``. Its text comes from the
 code: layouts from the schema, reference entries from signatures and docstrings, help and examples
-from the command line itself. With ``--check`` nothing is written; the exit code is 1 when a page is
-stale, and its name is printed.
+from the command line itself. The completions of shells and the manual page are made whole, from
+the parser. With ``--check`` nothing is written; the exit code is 1 when a page is stale, and its
+name is printed.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from typing import TYPE_CHECKING
 
 from judge_blocks import CODE_FOLDER, CODE_PAGES, code, codes, facts, statements, table
 from record_blocks import json_type
+from shell_files import shell_files
 from symptom_blocks import symptoms
 
-import fatbin
 from fatbin.cli.main import build_parser
 from fatbin.format.schema import LAYOUTS, markdown_table
 from fatbin.kinds import flag_names, kind_label
@@ -49,7 +50,8 @@ Definition = ast.ClassDef | ast.FunctionDef
 def find(name: str) -> Definition:
     """Return the syntax tree of a class or function: a public one, or one named with its module."""
     module, _, own = name.rpartition(".")
-    home = importlib.import_module(module or getattr(fatbin, name).__module__)
+    package = importlib.import_module(module or "fatbin")
+    home = importlib.import_module(getattr(package, own).__module__)
     for node in ast.parse(inspect.getsource(home)).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == own:
             return node
@@ -172,12 +174,17 @@ _DEFAULTS = {"()": "none", "''": "none", "False": "`false`"}
 
 def exits(module: str) -> str:
     """Return the table of exit codes."""
+    rows = [f"| {code} | `{name}` | {meaning} |" for code, name, meaning in exit_codes(module)]
+    return "\n".join(["| code | name | meaning |", "|---|---|---|", *rows])
+
+
+def exit_codes(module: str) -> list[tuple[str, str, str]]:
+    """Return code, name and meaning of each exit code."""
     tree = ast.parse(inspect.getsource(importlib.import_module(module)))
-    rows = [
-        f"| {ast.literal_eval(value)} | `{name}` | {' '.join(note.split())} |"
+    return [
+        (str(ast.literal_eval(value)), name, " ".join(note.split()))
         for name, value, note in values(tree.body)
     ]
-    return "\n".join(["| code | name | meaning |", "|---|---|---|", *rows])
 
 
 def epilogs(program: str) -> str:
@@ -236,7 +243,7 @@ def api(name: str) -> str:
         lines += [words(full), ""]
     for member in node.body:
         if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
-            lines += [f"**`{name}.{member.name}`**", ""]
+            lines += [f"**`{node.name}.{member.name}`**", ""]
             decorators = {ast.unparse(d) for d in member.decorator_list}
             if "property" in decorators:
                 kind = ast.unparse(member.returns) if member.returns else ""
@@ -310,7 +317,7 @@ def settled(text: str) -> str:
 
 
 def stale() -> dict[str, str]:
-    """Return the pages that are not current, by name, as they should be; empty to be removed."""
+    """Return what is not current by its path, as it should be; empty to be removed."""
     folder = ROOT / "docs"
     pages = {page.relative_to(folder).as_posix(): page for page in sorted(folder.rglob("*.md"))}
     found = {}
@@ -319,8 +326,15 @@ def stale() -> dict[str, str]:
         gone = name.startswith(CODE_FOLDER) and name not in {*CODE_PAGES, f"{CODE_FOLDER}index.md"}
         new = "" if gone else rewrite(text)
         if settled(text) != settled(new):
-            found[name] = new
-    found |= {name: rewrite(CODE_PAGES[name]) for name in CODE_PAGES.keys() - pages.keys()}
+            found[f"docs/{name}"] = new
+    found |= {
+        f"docs/{name}": rewrite(CODE_PAGES[name]) for name in CODE_PAGES.keys() - pages.keys()
+    }
+    exits = [(code, meaning) for code, _, meaning in exit_codes("fatbin.cli.exits")]
+    for name, wanted in shell_files(exits).items():
+        path = ROOT / name
+        if not path.exists() or path.read_text(encoding="utf-8") != wanted:
+            found[name] = wanted
     return found
 
 
@@ -328,15 +342,15 @@ def main(arguments: list[str]) -> int:
     """Rewrite the pages, or say which are stale."""
     pages = stale()
     for name, text in pages.items():
-        page = ROOT / "docs" / name
+        page = ROOT / name
         if "--check" in arguments:
-            print(f"docs/{name} is stale; run: python docs/generate.py")
+            print(f"{name} is stale; run: python docs/generate.py")
         elif text:
             page.write_text(text, encoding="utf-8")
-            print(f"docs/{name} written")
+            print(f"{name} written")
         else:
             page.unlink()
-            print(f"docs/{name} removed")
+            print(f"{name} removed")
     return 1 if pages and "--check" in arguments else 0
 
 

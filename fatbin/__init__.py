@@ -167,7 +167,6 @@ _HOMES = {
     "fatbin.scanning.many": ("scan_many",),
     "fatbin.scanning.targets": ("scan",),
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Answer",
@@ -272,15 +271,24 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used."""
-    module = _HOME_OF.get(name)
-    if module is None:
-        msg = f"module 'fatbin' has no attribute {name!r}"
-        raise AttributeError(msg)
-    from importlib import import_module  # noqa: PLC0415 - start-up pays for nothing
+    return _imported(name, _HOMES, globals())
 
-    value = getattr(import_module(module), name)
-    globals()[name] = value
-    return value
+
+def _imported(name: str, homes: dict[str, tuple[str, ...]], package: dict[str, object]) -> object:
+    """Return a public name of a package from the module that it lives in, and keep it there.
+
+    Raises:
+        AttributeError: the package has no such name.
+    """
+    for module, names in homes.items():
+        if name in names:
+            from importlib import import_module  # noqa: PLC0415 - start-up pays for nothing
+
+            value: object = getattr(import_module(module), name)
+            package[name] = value
+            return value
+    msg = f"module {package['__name__']!r} has no attribute {name!r}"
+    raise AttributeError(msg)
 
 
 def __dir__() -> list[str]:

@@ -19,10 +19,10 @@ VARIANTS = ("", "f", "a", "?")
 """The suffixes an architecture can carry, in order: baseline, family, arch-specific, unknown."""
 
 # Compiled when first used: start-up pays for nothing that a header walk does not need.
-_CAPABILITY = r"(?P<major>\d{1,4})\.(?P<minor>\d)|(?:sm_)?(?P<number>\d{2,5})"
+_CAPABILITY = r"(?P<major>[0-9]{1,4})\.(?P<minor>[0-9])|(?:sm_)?(?P<number>[0-9]{2,5})"
 _ARCHITECTURE = (
-    r"(?:(?P<prefix>sm|compute|lto)_(?P<number>\d{2,10})"
-    r"|(?P<major>\d{1,9})\.(?P<minor>\d))(?P<variant>[af?]?)"
+    r"(?:(?P<prefix>sm|compute|lto)_(?P<number>[0-9]{2,10})"
+    r"|(?P<major>[0-9]{1,9})\.(?P<minor>[0-9]))(?P<variant>[af?]?)"
 )
 _PTX_MARK = r"(?i)\+PTX\Z"
 

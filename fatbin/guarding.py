@@ -38,13 +38,6 @@ SIGNS = (
     "/etc/nv_tegra_release",
 )
 """Files of Linux machines with a driver of NVIDIA; where there is none, nothing is asked."""
-_VARIABLES = (
-    "CUDA_FORCE_PTX_JIT",
-    "CUDA_DISABLE_PTX_JIT",
-    "CUDA_FORCE_JIT",
-    "CUDA_DISABLE_JIT",
-    "CUDA_MODULE_LOADING",
-)
 
 
 class Machine(Record):
@@ -213,6 +206,7 @@ def _key(paths: Sequence[str], machine: str, driver: str) -> list[str]:
     """Return what must be the same for a pass to count again."""
     from fatbin import __version__  # noqa: PLC0415 - the package is there by now
     from fatbin.node.remembered import file_identity  # noqa: PLC0415
+    from fatbin.variables import CUDA_VARIABLES  # noqa: PLC0415 - import fatbin needs none
 
     try:
         files = [file_identity(path) for path in paths]
@@ -220,7 +214,7 @@ def _key(paths: Sequence[str], machine: str, driver: str) -> list[str]:
         raise SourceError(
             f"cannot be read: {exc.strerror or exc}", location=str(exc.filename)
         ) from exc
-    seen = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", *_VARIABLES)
+    seen = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", *CUDA_VARIABLES)
     variables = [f"{name}={os.environ[name]}" for name in seen if name in os.environ]
     return [__version__, machine, driver, *files, *variables]
 
@@ -267,6 +261,7 @@ def _check(paths: Sequence[str], machine: Machine) -> Verdict:
     from fatbin.inventory import Inventory  # noqa: PLC0415 - a remembered pass needs no scan
     from fatbin.judge.check import check  # noqa: PLC0415
     from fatbin.scanning.targets import scan  # noqa: PLC0415
+    from fatbin.variables import cuda_variables  # noqa: PLC0415
 
     parts = [scan(path, linkage=True, kernels=True) for path in dict.fromkeys(paths)]
     inventory = Inventory(
@@ -278,7 +273,7 @@ def _check(paths: Sequence[str], machine: Machine) -> Verdict:
         inventory,
         gpus=machine.gpus,
         driver=machine.driver,
-        environment={name: os.environ[name] for name in _VARIABLES if name in os.environ},
+        environment=cuda_variables(os.environ),
     )
 
 

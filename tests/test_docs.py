@@ -14,6 +14,7 @@ from documents import DOCS, FENCE, LINK, PAGES, README, anchors, page_name, text
 from support import ROOT
 
 import fatbin
+import fatbin.survey
 from fatbin.cli import exits
 from fatbin.cli.main import build_parser
 from fatbin.format.schema import LAYOUTS
@@ -100,7 +101,14 @@ def test_every_name_has_a_generated_block(pages: str, kind: str, names: list[str
 
 def test_every_survey_is_documented() -> None:
     text = text_of(DOCS / "reference" / "surveys.md")
-    documented = set(re.findall(r"<!-- api: ([\w.]+) -->", text))
+    named = set(re.findall(r"<!-- api: ([\w.]+) -->", text))
+    assert {f"fatbin.survey.{name}" for name in fatbin.survey.__all__} <= named
+    documented = {
+        f"{getattr(fatbin.survey, name.rpartition('.')[2]).__module__}.{name.rpartition('.')[2]}"
+        if name.rpartition(".")[0] == "fatbin.survey"
+        else name
+        for name in named
+    }
     public = set()
     for module in {name.rpartition(".")[0] for name in documented}:
         source = ROOT / f"{module.replace('.', '/')}.py"
@@ -193,9 +201,10 @@ def test_code_pages_that_are_missing_or_too_many_are_stale(
     (folder / "FB999.md").write_text("gone")
     monkeypatch.setattr(generate, "ROOT", tmp_path)
     stale = generate.stale()
-    assert stale["reference/codes/FB999.md"] == ""
-    assert stale["reference/codes/FB101.md"].startswith("<!-- code: FB101 -->\n# FB101: ")
-    assert len(stale) == len(CODES) + 1
+    assert stale["docs/reference/codes/FB999.md"] == ""
+    assert stale["docs/reference/codes/FB101.md"].startswith("<!-- code: FB101 -->\n# FB101: ")
+    pages = [name for name in stale if name.endswith(".md")]  # completions are missing there too
+    assert len(pages) == len(CODES) + 1
 
 
 def test_pictures_show_what_commands_print() -> None:

@@ -26,14 +26,6 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "sarif", "junit", "markdown", "github", "html")
 EPOCH = "SOURCE_DATE_EPOCH"
 GPUS, DRIVER, SKIP = "FATBIN_GPUS", "FATBIN_DRIVER", "FATBIN_SKIP"
-CUDA_VARIABLES = (
-    "CUDA_FORCE_PTX_JIT",
-    "CUDA_DISABLE_PTX_JIT",
-    "CUDA_FORCE_JIT",
-    "CUDA_DISABLE_JIT",
-    "CUDA_MODULE_LOADING",
-)
-"""Variables of the driver that change what it loads, in its own environment and so in ours."""
 
 
 def configure_check(parser: argparse.ArgumentParser) -> None:
@@ -144,13 +136,14 @@ def run_check(arguments: argparse.Namespace) -> int:
     if unread == len(arguments.targets):
         return exits.ERROR
     from fatbin.judge.check import check  # noqa: PLC0415 - usage errors need no judge
+    from fatbin.variables import cuda_variables  # noqa: PLC0415
 
     verdict = check(
         inventory,
         gpus=request.gpus,
         driver=request.driver,
         policy=request.policy,
-        environment={name: os.environ[name] for name in CUDA_VARIABLES if name in os.environ},
+        environment=cuda_variables(os.environ),
         baseline=request.baseline,
     )
     _write(verdict, request.policy, arguments)

@@ -12,6 +12,7 @@ from fatbin import __version__
 from fatbin._record import Record
 from fatbin.cli import (
     check,
+    completion,
     detect,
     diagnose,
     diff,
@@ -49,10 +50,25 @@ DETECT_EPILOG = "exit codes: 0 there is a GPU, 2 could not do it, 3 there is non
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Knows the width by itself: argparse imports shutil for it, and asks with every argument."""
+    """Knows the width by itself: argparse imports shutil for it, and asks with every argument.
+
+    Colours, which Python 3.14 looks for as often, and imports dataclasses for, wait until help is
+    shown.
+    """
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=_WIDTH)
+
+    def _set_color(self, *color: object, **more: object) -> None:
+        self._asked = (color, more)
+
+    def __getattr__(self, name: str) -> object:
+        """Look for colours now; only what they would have set is missing."""
+        if name not in {"_theme", "_decolor"}:
+            raise AttributeError(name)
+        color, more = self._asked
+        super()._set_color(*color, **more)  # type: ignore[misc]
+        return getattr(self, name)
 
 
 def _terminal_width() -> int:
@@ -203,6 +219,13 @@ COMMANDS = (
         preflight.run_preflight,
         PREFLIGHT_EPILOG,
     ),
+    Command(
+        "completion",
+        "what bash, zsh or fish needs to complete these commands",
+        "Print the completions of commands, options, words and file names for a shell.",
+        completion.configure_completion,
+        completion.run_completion,
+    ),
 )
 
 
@@ -221,7 +244,9 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         epilog=EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"fatbin {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", prog=parser.prog
+    )
     for command in COMMANDS:
         inner = commands.add_parser(
             command.name,

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
     from fatbin.node.smoke.records import SmokeOutcome
 
-_START, _TIMEOUT = 120.0, 30.0
-_LEAST_SIZE = 1 << 20
-"""Known faults begin with messages of 512 KiB (NVIDIA/nccl#1852, NVIDIA/nccl#2418)."""
+_START, _TIMEOUT, _SIZE = 120.0, 30.0, 4 << 20
 
 
 def configure_smoke(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +43,7 @@ def configure_smoke(parser: argparse.ArgumentParser) -> None:
     add(
         "--size",
         type=_size,
-        default=4 * _LEAST_SIZE,
+        default=_SIZE,
         metavar="BYTES",
         help="of the larger messages, 1048576 or more (default: 4194304)",
     )
@@ -109,9 +107,11 @@ def seconds(text: str) -> float:
 
 def _size(text: str) -> int:
     number = int(text)
-    if not _LEAST_SIZE <= number <= 1 << 30:
+    from fatbin.node.smoke.nccl import message_size  # noqa: PLC0415 - --help runs nothing
+
+    try:
+        return message_size(number)
+    except ValueError as exc:
         import argparse  # noqa: PLC0415 - it is there already
 
-        msg = f"expected 1048576 to 1073741824 bytes, found {text}: faults begin at 512 KiB"
-        raise argparse.ArgumentTypeError(msg)
-    return number // 4 * 4
+        raise argparse.ArgumentTypeError(str(exc)) from exc

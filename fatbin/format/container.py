@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MAGIC = 0xBA55ED50
 MAGIC_BEFORE_CUDA_6 = 0x1EE55A01
 """Quoted publicly for older toolkits; no such file was seen."""
-HEADER_SIZE = CONTAINER_HEADER.size
+HEADER_SIZE: int = CONTAINER_HEADER.size
 _unpack_container = CONTAINER_HEADER.unpack_from
 _unpack_entry = ENTRY_HEADER.unpack_from
 SIGNATURE = b"\x50\xed\x55\xba\x01\x00\x10\x00"

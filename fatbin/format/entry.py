@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fatbin.format.view import Buffer, View
     from fatbin.limits import Limits
 
-ENTRY_SIZE = ENTRY_HEADER.size
+ENTRY_SIZE: int = ENTRY_HEADER.size
 ENTRY_VERSION = 0x0101
 _unpack_options = OPTIONS_RECORD.unpack_from
 

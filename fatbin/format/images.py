@@ -222,11 +222,11 @@ class Ptx:
 
     def __init__(self, data: bytes | bytearray) -> None:
         """Read the head of a text; nvFatbin 12.4 stores texts without ``.version``."""
-        self.text = bytes(data).strip(b"\0")
+        self.text: bytes = bytes(data).strip(b"\0")
         head = read_ptx_head(self.text)
-        self.isa_version = head.isa_version if head else ""
-        self.arch = head.arch if head else None
-        self.target_options = head.options if head else ()
+        self.isa_version: str = head.isa_version if head else ""
+        self.arch: Architecture | None = head.arch if head else None
+        self.target_options: tuple[str, ...] = head.options if head else ()
         self._entries: tuple[str, ...] | None = None
         self._externs: tuple[str, ...] = ()
 
@@ -285,9 +285,9 @@ class Ltoir:
 
     def __init__(self, data: bytes | bytearray) -> None:
         """Look at the first bytes."""
-        self.data = data
-        self.plain = bytes(data[:4]) == LTOIR_MAGIC
-        self.version = f"{data[4]}.{data[5]}" if self.plain and len(data) > 5 else ""  # noqa: PLR2004
+        self.data: bytes | bytearray = data
+        self.plain: bool = bytes(data[:4]) == LTOIR_MAGIC
+        self.version: str = f"{data[4]}.{data[5]}" if self.plain and len(data) > 5 else ""  # noqa: PLR2004
 
     def __repr__(self) -> str:
         """Return the size."""

@@ -8,6 +8,9 @@ from fatbin.errors import TruncatedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from fatbin.format.view import View
 
 
@@ -25,11 +28,11 @@ class Layout:
 
     def __init__(self, name: str, code: str, fields: str) -> None:
         """Compile a struct code such as ``<IHHQ`` with its blank-separated field names."""
-        self.name = name
-        self.struct = Struct(code)
-        self.fields = tuple(fields.split())
-        self.size = self.struct.size
-        self.unpack_from = self.struct.unpack_from
+        self.name: str = name
+        self.struct: Struct = Struct(code)
+        self.fields: tuple[str, ...] = tuple(fields.split())
+        self.size: int = self.struct.size
+        self.unpack_from: Callable[..., tuple[Any, ...]] = self.struct.unpack_from
 
     def read(self, view: View, offset: int) -> tuple[int, ...]:
         """Return the fields at an offset of the view, in order.

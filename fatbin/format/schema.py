@@ -23,14 +23,14 @@ from construct import Bytes, Int8ul, Int16ul, Int32ul, Int64ul, Renamed, Struct
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CONTAINER_HEADER = Struct(
+CONTAINER_HEADER: Struct = Struct(
     "magic" / Int32ul * "0xBA55ED50 (bytes, oracle)",
     "version" / Int16ul * "1 in every file; cuobjdump ignores other values (bytes, oracle)",
     "header_size" / Int16ul * "16 in every file; cuobjdump refuses 0 and 64 (bytes, oracle)",
     "size" / Int64ul * "bytes of all entries, without this header; a multiple of 8 (bytes)",
 )
 
-ENTRY_HEADER = Struct(
+ENTRY_HEADER: Struct = Struct(
     "kind" / Int16ul * "what the payload is, see the table of kinds (bytes, oracle)",
     "version" / Int16ul * "0x0101 in every file; cuobjdump ignores it (bytes, oracle)",
     "header_size" / Int32ul * "from the entry's start to its payload: 64 + tail (bytes, oracle)",
@@ -47,17 +47,17 @@ ENTRY_HEADER = Struct(
     "uncompressed_size" / Int64ul * "bytes after inflating, 0 when plain (bytes)",
 )
 
-OPTIONS_RECORD = Struct(
+OPTIONS_RECORD: Struct = Struct(
     "data_offset" / Int32ul * "from the entry's start to the data; 0 in CUDA 11 PTX (bytes, built)",
     "length" / Int32ul * "bytes of data, without the NUL (bytes, built)",
 )
 
-GROUP_HEADER = Struct(
+GROUP_HEADER: Struct = Struct(
     "count" / Int32ul * "number of images (built)",
     "tail_length" / Int32ul * "bytes of the tail, these 8 included (built)",
 )
 
-GROUP_MEMBER = Struct(
+GROUP_MEMBER: Struct = Struct(
     "kind" / Int16ul * "as in an entry (built)",
     "version" / Int16ul * "as in an entry (built)",
     "image_offset" / Int32ul * "from the start of the inflated payload to the image (built)",
@@ -74,26 +74,26 @@ GROUP_MEMBER = Struct(
     "uncompressed_size" / Int64ul * "0 (built)",
 )
 
-WRAPPER = Struct(
+WRAPPER: Struct = Struct(
     "magic" / Int32ul * "0x466243B1 (bytes)",
     "version" / Int32ul * "1, or 2 for the output of a device link (bytes, built)",
     "data" / Int64ul * "address of the container (bytes)",
     "prelinked" / Int64ul * "version 2: address of the list of relocatable containers (bytes)",
 )
 
-ATTRIBUTE = Struct(
+ATTRIBUTE: Struct = Struct(
     "format" / Int8ul * "1 none, 2 byte, 3 half word, 4 sized data behind it (bytes, oracle)",
     "id" / Int8ul * "which attribute (bytes, oracle)",
     "value" / Int16ul * "the value, or the bytes of data that follow (bytes, oracle)",
 )
 
-NOTE_HEADER = Struct(
+NOTE_HEADER: Struct = Struct(
     "name_size" / Int32ul * "bytes of the name with its NUL (gABI)",
     "desc_size" / Int32ul * "bytes of the description (gABI)",
     "type" / Int32ul * "1000 .note.nv.cuinfo, 2000 .note.nv.tkinfo (bytes)",
 )
 
-ELF_IDENT = Struct(
+ELF_IDENT: Struct = Struct(
     "magic" / Int32ul * "0x464C457F, bytes 7F 45 4C 46 (gABI)",
     "elf_class" / Int8ul * "1 = 32-bit, 2 = 64-bit (gABI)",
     "data" / Int8ul * "1 = little-endian (gABI)",
@@ -106,7 +106,7 @@ ELF_IDENT = Struct(
     "version" / Int32ul * "cubin ABI 7: the toolkit, 0x7C = 12.4; else 1 (bytes)",
 )
 
-ELF32_HEADER = Struct(
+ELF32_HEADER: Struct = Struct(
     "entry" / Int32ul * "entry point (gABI)",
     "phoff" / Int32ul * "offset of the program headers (gABI)",
     "shoff" / Int32ul * "offset of the section headers (gABI)",
@@ -119,7 +119,7 @@ ELF32_HEADER = Struct(
     "shstrndx" / Int16ul * "section with the section names (gABI)",
 )
 
-ELF64_HEADER = Struct(
+ELF64_HEADER: Struct = Struct(
     "entry" / Int64ul * "entry point (gABI)",
     "phoff" / Int64ul * "offset of the program headers (gABI)",
     "shoff" / Int64ul * "offset of the section headers (gABI)",
@@ -132,7 +132,7 @@ ELF64_HEADER = Struct(
     "shstrndx" / Int16ul * "section with the section names (gABI)",
 )
 
-ELF32_SECTION = Struct(
+ELF32_SECTION: Struct = Struct(
     "name" / Int32ul * "offset of the name in the name section (gABI)",
     "type" / Int32ul * "8 = NOBITS: no bytes in the file (gABI)",
     "flags" / Int32ul * "4 = executable (gABI)",
@@ -145,7 +145,7 @@ ELF32_SECTION = Struct(
     "entsize" / Int32ul * "size of a table entry (gABI)",
 )
 
-ELF64_SECTION = Struct(
+ELF64_SECTION: Struct = Struct(
     "name" / Int32ul * "offset of the name in the name section (gABI)",
     "type" / Int32ul * "8 = NOBITS: no bytes in the file (gABI)",
     "flags" / Int64ul * "4 = executable (gABI)",
@@ -158,7 +158,7 @@ ELF64_SECTION = Struct(
     "entsize" / Int64ul * "size of a table entry (gABI)",
 )
 
-ELF32_SEGMENT = Struct(
+ELF32_SEGMENT: Struct = Struct(
     "type" / Int32ul * "1 load, 2 dynamic, 4 note (gABI)",
     "offset" / Int32ul * "offset in the file (gABI)",
     "vaddr" / Int32ul * "address in memory (gABI)",
@@ -169,7 +169,7 @@ ELF32_SEGMENT = Struct(
     "align" / Int32ul * "alignment (gABI)",
 )
 
-ELF64_SEGMENT = Struct(
+ELF64_SEGMENT: Struct = Struct(
     "type" / Int32ul * "1 load, 2 dynamic, 4 note (gABI)",
     "flags" / Int32ul * "1 = executable (gABI)",
     "offset" / Int64ul * "offset in the file (gABI)",
@@ -180,7 +180,7 @@ ELF64_SEGMENT = Struct(
     "align" / Int64ul * "alignment (gABI)",
 )
 
-ELF32_SYMBOL = Struct(
+ELF32_SYMBOL: Struct = Struct(
     "name" / Int32ul * "offset of the name in the string table (gABI)",
     "value" / Int32ul * "offset in its section (gABI)",
     "size" / Int32ul * "bytes (gABI)",
@@ -189,7 +189,7 @@ ELF32_SYMBOL = Struct(
     "shndx" / Int16ul * "index of its section (gABI)",
 )
 
-ELF64_SYMBOL = Struct(
+ELF64_SYMBOL: Struct = Struct(
     "name" / Int32ul * "offset of the name in the string table (gABI)",
     "info" / Int8ul * "low four bits: 2 = function (gABI)",
     "other" / Int8ul * "cubin: bit 0x10 marks a kernel (bytes)",
@@ -198,17 +198,17 @@ ELF64_SYMBOL = Struct(
     "size" / Int64ul * "bytes (gABI)",
 )
 
-ELF32_DYNAMIC = Struct(
+ELF32_DYNAMIC: Struct = Struct(
     "tag" / Int32ul * "5 string table, 10 its size (gABI)",
     "value" / Int32ul * "address or number (gABI)",
 )
 
-ELF64_DYNAMIC = Struct(
+ELF64_DYNAMIC: Struct = Struct(
     "tag" / Int64ul * "5 string table, 10 its size (gABI)",
     "value" / Int64ul * "address or number (gABI)",
 )
 
-COFF_HEADER = Struct(
+COFF_HEADER: Struct = Struct(
     "machine" / Int16ul * "0x8664 x86-64, 0xAA64 Arm64 (PE/COFF)",
     "section_count" / Int16ul * "number of section headers (PE/COFF)",
     "timestamp" / Int32ul * "of the build (PE/COFF)",
@@ -218,7 +218,7 @@ COFF_HEADER = Struct(
     "characteristics" / Int16ul * "flags (PE/COFF)",
 )
 
-COFF_SECTION = Struct(
+COFF_SECTION: Struct = Struct(
     "name" / Bytes(8) * "name, or /n: offset n of the string table (PE/COFF)",
     "virtual_size" / Int32ul * "bytes in memory, 0 in an object (PE/COFF)",
     "virtual_address" / Int32ul * "address in memory (PE/COFF)",
@@ -231,7 +231,7 @@ COFF_SECTION = Struct(
     "characteristics" / Int32ul * "0x20 code, 0x80 no bytes in the file (PE/COFF)",
 )
 
-AR_MEMBER = Struct(
+AR_MEMBER: Struct = Struct(
     "name" / Bytes(16) * "name/, or /n: offset n of the long-name member (ar)",
     "date" / Bytes(12) * "decimal text (ar)",
     "uid" / Bytes(6) * "decimal text (ar)",
@@ -241,7 +241,7 @@ AR_MEMBER = Struct(
     "end" / Bytes(2) * "bytes 60 0A (ar)",
 )
 
-ZIP_END = Struct(
+ZIP_END: Struct = Struct(
     "magic" / Int32ul * "bytes 50 4B 05 06 (ZIP)",
     "disk" / Int16ul * "number of this volume, 0 (ZIP)",
     "directory_disk" / Int16ul * "volume of the directory, 0 (ZIP)",
@@ -252,14 +252,14 @@ ZIP_END = Struct(
     "comment_size" / Int16ul * "bytes behind (ZIP)",
 )
 
-ZIP64_LOCATOR = Struct(
+ZIP64_LOCATOR: Struct = Struct(
     "magic" / Int32ul * "bytes 50 4B 06 07, right before the end record (ZIP)",
     "disk" / Int32ul * "volume of the zip64 end record, 0 (ZIP)",
     "end_offset" / Int64ul * "of the zip64 end record (ZIP)",
     "disks" / Int32ul * "volumes, 1 (ZIP)",
 )
 
-ZIP64_END = Struct(
+ZIP64_END: Struct = Struct(
     "magic" / Int32ul * "bytes 50 4B 06 06 (ZIP)",
     "size" / Int64ul * "bytes behind this field (ZIP)",
     "made_by" / Int16ul * "unused (ZIP)",
@@ -272,7 +272,7 @@ ZIP64_END = Struct(
     "directory_offset" / Int64ul * "of the directory (ZIP)",
 )
 
-ZIP_MEMBER = Struct(
+ZIP_MEMBER: Struct = Struct(
     "magic" / Int32ul * "bytes 50 4B 01 02 (ZIP)",
     "made_by" / Int16ul * "unused (ZIP)",
     "needed" / Int16ul * "unused (ZIP)",
@@ -291,14 +291,14 @@ ZIP_MEMBER = Struct(
     "offset" / Int32ul * "of the local header, 0xFFFFFFFF with zip64 (ZIP)",
 )
 
-ZIP_LOCAL = Struct(
+ZIP_LOCAL: Struct = Struct(
     "magic" / Int32ul * "bytes 50 4B 03 04 (ZIP)",
     "unused" / Bytes(22) * "what the directory says too (ZIP)",
     "name_length" / Int16ul * "bytes of the name behind (ZIP)",
     "extra_length" / Int16ul * "bytes of the extra fields; the content follows (ZIP)",
 )
 
-TAR_HEADER = Struct(
+TAR_HEADER: Struct = Struct(
     "name" / Bytes(100) * "path, ended by NUL where it is shorter (POSIX)",
     "mode" / Bytes(8) * "octal text (POSIX)",
     "owner" / Bytes(16) * "octal text, two numbers (POSIX)",

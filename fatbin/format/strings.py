@@ -22,7 +22,7 @@ class StringTable:
 
     def __init__(self, data: bytes, location: str = "") -> None:
         """Read names from these bytes; all together at most twice as long as the table."""
-        self.data = data
+        self.data: bytes = data
         self._names: dict[int, str] = {}
         self._left = max(_LEAST_BUDGET, 2 * len(data))
         self._location = location

@@ -46,13 +46,13 @@ class View:
         path: str = "",
     ) -> None:
         """Look at a whole buffer, or at ``start`` to ``stop`` of it as a library of its own."""
-        self.buffer = buffer
-        self.descriptor = descriptor
-        self.path = path
-        self.name = name
-        self.start = start
-        self.stop = len(buffer) if stop < 0 else stop
-        self.origin = start
+        self.buffer: Buffer = buffer
+        self.descriptor: int = descriptor
+        self.path: str = path
+        self.name: str = name
+        self.start: int = start
+        self.stop: int = len(buffer) if stop < 0 else stop
+        self.origin: int = start
 
     def window(self, offset: int, size: int, name: str = "") -> View:
         """Return a view of ``size`` bytes at ``offset`` that reports offsets as this one does.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from fatbin import variables as names
 from fatbin._record import Record
 from fatbin.judge.serving import Certainty
 
@@ -64,10 +65,10 @@ class Environment(Record):
         Source: CUDA C++ Programming Guide, "CUDA Environment Variables".
         """
         return cls(
-            force_ptx_jit=variables.get("CUDA_FORCE_PTX_JIT") == "1",
-            disable_ptx_jit=variables.get("CUDA_DISABLE_PTX_JIT") == "1",
-            eager=variables.get("CUDA_MODULE_LOADING") == "EAGER",
-            unclear=tuple(n for n in ("CUDA_FORCE_JIT", "CUDA_DISABLE_JIT") if variables.get(n)),
+            force_ptx_jit=variables.get(names.FORCE_PTX_JIT) == "1",
+            disable_ptx_jit=variables.get(names.DISABLE_PTX_JIT) == "1",
+            eager=variables.get(names.MODULE_LOADING) == "EAGER",
+            unclear=tuple(n for n in (names.FORCE_JIT, names.DISABLE_JIT) if variables.get(n)),
         )
 
 

@@ -90,8 +90,8 @@ class Loader:
         """Stand for one process on one device."""
         self.device = device
         self.driver = driver
-        self.reader = driver or last_driver_of(device)
-        self.environment = environment or Environment()
+        self.reader: Driver | None = driver or last_driver_of(device)
+        self.environment: Environment = environment or Environment()
         self._host = host
         self._pool = tuple(pool)
         self._linked: Choice | None = None

@@ -76,7 +76,7 @@ class DriverApi:
         Raises:
             OSError: it cannot be loaded.
         """
-        self.library = ctypes.CDLL(name or _CUDA)
+        self.library: ctypes.CDLL = ctypes.CDLL(name or _CUDA)
 
     def has(self, function: str) -> bool:
         """Tell whether the library has a function."""

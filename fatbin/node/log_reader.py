@@ -100,13 +100,13 @@ class LogReader:
     def __init__(self) -> None:
         """Begin with nothing read."""
         self.files: list[str] = []
-        self.lines = 0
+        self.lines: int = 0
         self.seen: dict[str, Seen] = {}
         self.processes: dict[str, Process] = {}
         self.versions: dict[tuple[str, str], Sighting] = {}
         self.gpu_names: dict[str, None] = {}
         self.drivers: dict[str, None] = {}
-        self.ranks_told = 0
+        self.ranks_told: int = 0
         self.supported: dict[str, None] = {}
         self.last_nccl: Sighting | None = None
         self.last_nccl_stamp: Stamp | None = None

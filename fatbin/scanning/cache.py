@@ -55,7 +55,7 @@ class Cache:
     def __init__(self, folder: str) -> None:
         """Use a folder, which is made when the first document is written."""
         self.folder = folder
-        self.shelf = Shelf(folder)
+        self.shelf: Shelf = Shelf(folder)
 
     def load(self, target: str, options: Options) -> Known:
         """Return what is known of the files of a target; nothing when the document is no good."""

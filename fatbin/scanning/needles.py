@@ -42,7 +42,9 @@ class Window:
 
     def __init__(self, size: int, memmem: Memmem | None) -> None:
         """Make room; the bytes come with :meth:`load`. A size of 0 is for views in memory."""
-        self.start = self.stop = self.jobs = 0
+        self.start: int = 0
+        self.stop: int = 0
+        self.jobs: int = 0
         self._data: bytes | bytearray = bytearray(size)
         self._base = 0
         self._memmem = memmem

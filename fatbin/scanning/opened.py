@@ -37,7 +37,7 @@ class OpenEntry:
 
     def __init__(self, facts: Entry, view: View, limits: Limits, payloads: Payloads) -> None:
         """Tie an entry to the bytes it was read from."""
-        self.facts = facts
+        self.facts: Entry = facts
         self._view = view
         self._limits = limits
         self._payloads = payloads
@@ -102,10 +102,12 @@ class OpenContainer:
 
     def __init__(self, facts: Module, view: View, limits: Limits) -> None:
         """Tie a module to the bytes it was read from."""
-        self.facts = facts
-        self.location = view.name
+        self.facts: Module = facts
+        self.location: str = view.name
         payloads = Payloads(view, limits)
-        self.entries = tuple(OpenEntry(entry, view, limits, payloads) for entry in facts.entries)
+        self.entries: tuple[OpenEntry, ...] = tuple(
+            OpenEntry(entry, view, limits, payloads) for entry in facts.entries
+        )
 
     def __repr__(self) -> str:
         """Return form, place and number of entries."""
@@ -141,12 +143,12 @@ class OpenLibrary:
 
     def __init__(self, part: Part, containers: tuple[OpenContainer, ...]) -> None:
         """Tie containers to the library they were found in."""
-        self.location = part.view.name
-        self.format = part.format
-        self.size = part.view.size
-        self.distribution = part.holder.distribution
-        self.distribution_version = part.holder.distribution_version
-        self.containers = containers
+        self.location: str = part.view.name
+        self.format: str = part.format
+        self.size: int = part.view.size
+        self.distribution: str = part.holder.distribution
+        self.distribution_version: str = part.holder.distribution_version
+        self.containers: tuple[OpenContainer, ...] = containers
 
     def __repr__(self) -> str:
         """Return location and number of containers."""

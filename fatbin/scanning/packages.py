@@ -105,11 +105,11 @@ class Walk:
         watch: Watch | None = None,
     ) -> None:
         """Begin with nothing spent, or with the budget of what holds the packages."""
-        self.limits = limits
-        self.report = report
-        self.budget = budget or Budget(limits)
-        self.verify = verify
-        self.watch = watch
+        self.limits: Limits = limits
+        self.report: Report = report
+        self.budget: Budget = budget or Budget(limits)
+        self.verify: bool = verify
+        self.watch: Watch | None = watch
 
 
 def package_kind(head: bytes, name: str = "") -> str:

@@ -73,9 +73,9 @@ class Budget:
 
     def __init__(self, limits: Limits) -> None:
         """Begin with nothing spent."""
-        self.limits = limits
-        self.members = 0
-        self.inflated = 0
+        self.limits: Limits = limits
+        self.members: int = 0
+        self.inflated: int = 0
 
     def member(self, location: str) -> None:
         """Count a member.

@@ -46,7 +46,7 @@ class ViewStream:
     def __init__(self, view: View) -> None:
         """Begin at the start of the view."""
         self._view = view
-        self.position = 0
+        self.position: int = 0
 
     def read(self, size: int, /) -> bytes:
         """Return up to so many bytes; none at the end."""

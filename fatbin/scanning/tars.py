@@ -47,7 +47,7 @@ class TarContent:
     def __init__(self, source: _Source, size: int) -> None:
         """Begin where the source stands."""
         self._source = source
-        self.left = size
+        self.left: int = size
 
     def read(self, size: int, /) -> bytes:
         """Return up to so many bytes; none at the end.
@@ -111,7 +111,7 @@ class _Source:
         self._stream = stream
         self._budget = budget
         self.name = name
-        self.view_stream = stream if isinstance(stream, ViewStream) else None
+        self.view_stream: ViewStream | None = stream if isinstance(stream, ViewStream) else None
         self._read = 0
 
     @property

@@ -90,8 +90,10 @@ class Meter:
     def __init__(self, watch: Callable[[Reached], object] | None, total: int, of: int) -> None:
         """Begin with nothing done."""
         self._watch = watch
-        self.done = self.files = 0
-        self.total, self.of = total, of
+        self.done: int = 0
+        self.files: int = 0
+        self.total: int = total
+        self.of: int = of
 
     @property
     def within(self) -> Watch | None:

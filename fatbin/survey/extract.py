@@ -113,7 +113,7 @@ class Extraction:
         platform: str = "",
     ) -> None:
         """Extract what is selected into a folder; ``platform`` chooses among those of an image."""
-        self.selected = 0
+        self.selected: int = 0
         self.issues: list[Issue] = []
         self._folder = folder
         self._selection = selection

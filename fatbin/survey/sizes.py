@@ -41,8 +41,8 @@ __all__ = ["Account", "LibrarySize", "Slice", "account"]
 
 def account(
     target: str | os.PathLike[str],
-    limits: Limits = DEFAULT_LIMITS,
     *,
+    limits: Limits = DEFAULT_LIMITS,
     platform: str = "",
     each: Callable[[Part], None] | None = None,
 ) -> Account:
@@ -52,7 +52,7 @@ def account(
         target: a file, package, image, folder or environment, as for :func:`fatbin.scan`.
         limits: bounds on what the target may make this function do.
         platform: of an image that is there for several.
-        each: called with every library while it is open.
+        each: called with every library while it is open; what it is called with is not public.
 
     Raises:
         SourceError: the target cannot be read.

@@ -16,10 +16,11 @@ from support import FIXTURES, ROOT
 import fatbin.judge.check
 from fatbin.arch import Architecture
 from fatbin.cli import exits, main
-from fatbin.cli.check import CUDA_VARIABLES, FORMATS
+from fatbin.cli.check import FORMATS
 from fatbin.judge.policy import Ignore, Policy
 from fatbin.judge.verdict import Finding, Outcome, Severity, Verdict
 from fatbin.scanning.targets import scan
+from fatbin.variables import CUDA_VARIABLES
 
 
 @pytest.fixture(autouse=True)

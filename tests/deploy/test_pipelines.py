@@ -69,6 +69,12 @@ def test_the_action_uses_the_inputs_that_it_has() -> None:
         assert "${{" not in step["run"], "an input in a script is a command of whoever sets it"
 
 
+def test_the_action_asks_nothing_of_bash_that_macos_lacks() -> None:
+    script = action()["runs"]["steps"][1]["run"]
+    later = r"mapfile|readarray|declare -A|\$\{\w+(\^\^|,,|@)|&>>|\|&|coproc|local -n|wait -n"
+    assert not re.search(later, re.sub(r"#.*", "", script))
+
+
 @pytest.mark.parametrize(
     ("targets", "gpus", "strict", "code"),
     [
@@ -77,6 +83,7 @@ def test_the_action_uses_the_inputs_that_it_has() -> None:
         ("lib_1arch.so", "9.0", "true", 1),
         ("lib_1arch.so", "9.0", "false", 0),
         ("$(touch stolen)\n", "9.0", "false", 2),
+        ("*\n\\n\n -x y", "9.0", "false", 2),
     ],
 )
 def test_the_action_runs(tmp_path: Path, targets: str, gpus: str, strict: str, code: int) -> None:

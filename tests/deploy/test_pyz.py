@@ -10,7 +10,8 @@ from pathlib import Path
 
 import make_pyz
 import pytest
-from support import FIXTURES
+from release import PORTABLE, ReleaseError, find_pythons, smoke
+from support import FIXTURES, ROOT
 
 import fatbin
 from fatbin.cli import exits
@@ -23,12 +24,12 @@ def pyz(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def run(pyz: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the file by an interpreter that sees no installed package and no variable."""
+def run(pyz: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the file by an interpreter that sees no installed package and no variable but these."""
     return subprocess.run(
         [sys.executable, "-I", "-S", str(pyz), *arguments],
         cwd=pyz.parent,
-        env={"PATH": os.environ["PATH"]},
+        env={"PATH": os.environ["PATH"], **variables},
         check=False,
         capture_output=True,
         text=True,
@@ -62,6 +63,29 @@ def test_commands_work_by_themselves(
     done = run(pyz, *shlex.split(command.format(f=FIXTURES, log=log)))
     assert (done.returncode, done.stderr) == (code, "")
     assert shown in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("detect", exits.NOTHING),
+        ("preflight --stages check {f}/lib_3arch.so", exits.NOTHING),
+    ],
+)
+def test_a_machine_without_a_gpu_is_told(pyz: Path, command: str, code: int) -> None:
+    done = run(pyz, *command.format(f=FIXTURES).split(), CUDA_VISIBLE_DEVICES="-1")
+    assert (done.returncode, done.stderr) == (code, "")
+    assert "GPU" in done.stdout
+
+
+def test_every_python_that_is_here_runs_it(pyz: Path, tmp_path: Path) -> None:
+    pythons = find_pythons([sys.executable])
+    for python in pythons:
+        smoke(Path(python), PORTABLE, ROOT, ("-I", "-S", str(pyz)))
+    bad = tmp_path / "bad.pyz"
+    bad.write_text("raise SystemExit(7)")
+    with pytest.raises(ReleaseError, match="exit 7, expected 0"):
+        smoke(Path(pythons[0]), PORTABLE, ROOT, (str(bad),))
 
 
 def test_what_is_missing_is_said(pyz: Path) -> None:

@@ -9,7 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from fatbin import ComputeCapability, DetectedGpu, Detection
+from fatbin.node.smoke import nccl
 from fatbin.node.smoke.nccl import smoke_nccl
 from fatbin.node.smoke.records import SmokeResult
 
@@ -45,7 +48,9 @@ def run(
     """Run a job of two ranks; time is short."""
     options = {"timeout": 20.0, "start_timeout": 60.0, "size": SIZE, **options}
     options.setdefault("detection", machine_with(ranks))
-    return smoke_nccl(ranks=ranks, environment=variables(faults, **(env or {})), **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nccl, "LEAST_SIZE", SIZE)  # the stand-in counts in Python
+        return smoke_nccl(ranks=ranks, environment=variables(faults, **(env or {})), **options)
 
 
 def children_of(parent: int) -> set[int]:
@@ -70,7 +75,7 @@ def is_there(pid: int) -> bool:
         return False
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 20.0) -> None:
+def wait_for(what: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait until something is so; fail when it does not come."""
     end = time.monotonic() + seconds
     while not what():

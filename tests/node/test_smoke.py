@@ -21,8 +21,9 @@ if not sys.platform.startswith("linux"):
 @pytest.fixture(autouse=True)
 def nobody_is_left() -> object:
     """No process outlives a smoke test, whatever came of it."""
+    before = children_of(os.getpid())  # other tests may have made pools of processes
     yield
-    assert children_of(os.getpid()) == set()
+    assert children_of(os.getpid()) <= before
 
 
 def only(result: SmokeResult) -> SmokeRound:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -19,8 +20,10 @@ from machine import H200, Machine
 from support import ROOT
 
 from fatbin.cli import exits, main
+from fatbin.cli.main import build_parser
 from fatbin.cli.smoke import exit_code
 from fatbin.node.smoke.conclude import conclude
+from fatbin.node.smoke.nccl import message_size, smoke_nccl
 from fatbin.node.smoke.records import SmokeOutcome, SmokeResult, SmokeRound, report_from
 from fatbin.node.smoke.supervise import Watched
 
@@ -115,6 +118,25 @@ def test_usage_errors(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> N
         main(["smoke", "nccl", *wrong])
     assert ended.value.code == exits.ERROR
     assert wrong[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("size", [0, -1, 524288, (1 << 20) - 1, (1 << 30) + 1])
+def test_the_function_refuses_what_the_command_refuses(size: int) -> None:
+    with pytest.raises(ValueError, match=f"expected 1048576 to 1073741824 bytes, found {size}"):
+        smoke_nccl(size=size)
+    with pytest.raises(SystemExit):
+        main(["smoke", "nccl", "--size", str(size)])
+
+
+def test_messages_are_of_whole_floats() -> None:
+    assert message_size((1 << 20) + 7) == (1 << 20) + 4
+
+
+def test_the_defaults_of_the_command_are_those_of_the_function() -> None:
+    given = build_parser("smoke").parse_args(["smoke", "nccl"])
+    parameters = inspect.signature(smoke_nccl).parameters
+    for name in ("size", "timeout", "start_timeout"):
+        assert getattr(given, name) == parameters[name].default
 
 
 def test_a_python_that_is_not_there(two_gpus: Machine, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,7 +45,7 @@ def of_bytes(data: bytes, read: Callable[[Path], object]) -> None:
 
 
 def add_up(path: Path) -> Account:
-    found = account(path, LIMITS)
+    found = account(path, limits=LIMITS)
     assert found.size == path.stat().st_size
     assert found.size == found.archive + sum(library.size for library in found.libraries)
     assert found.archive >= 0
@@ -126,7 +126,7 @@ PACKAGES = [
 
 def survey_package(path: Path) -> None:
     """Run everything that opens what is in packages; what it says must hang together."""
-    found = account(path, LIMITS)
+    found = account(path, limits=LIMITS)
     assert found.size == found.archive + sum(library.size for library in found.libraries)
     assert found.archive >= 0
     for library in found.libraries:

@@ -133,7 +133,7 @@ def unplaced(issues: tuple[fatbin.Issue, ...]) -> tuple[fatbin.Issue, ...]:
 
 def sizes(path: Path) -> tuple[list[LibrarySize], int]:
     """Return the account of a target without what depends on where its libraries are."""
-    found = account(path, LIMITS)
+    found = account(path, limits=LIMITS)
     assert found.size == found.archive + sum(library.size for library in found.libraries)
     assert found.archive >= 0
     assert not found.issues

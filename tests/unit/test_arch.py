@@ -31,6 +31,18 @@ def test_no_architecture(text: str) -> None:
         Architecture.parse(text)
 
 
+@pytest.mark.parametrize(
+    "text", ["sm_\u0669\u0660", "\u0669.0", "9.\uff10", "compute_\u0967\u0968"]
+)
+def test_digits_are_those_of_ascii(text: str) -> None:
+    with pytest.raises(ArchitectureError, match="expected an architecture"):
+        Architecture.parse(text)
+    with pytest.raises(ArchitectureError, match="expected an architecture"):
+        Architecture.parse_list(f"8.0 {text}+PTX")
+    with pytest.raises(ArchitectureError, match="expected a compute capability"):
+        ComputeCapability.parse(text.replace("compute_", "sm_"))
+
+
 def test_lists_as_build_systems_write_them() -> None:
     assert [str(a) for a in Architecture.parse_list("8.0 9.0a;12.0+PTX, sm_120")] == [
         "sm_80",

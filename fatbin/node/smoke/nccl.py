@@ -25,6 +25,8 @@ INITS = ("eager", "lazy")
 DEFAULT_TIMEOUT = 30.0
 DEFAULT_START_TIMEOUT = 120.0
 DEFAULT_SIZE = 4 << 20
+LEAST_SIZE, MOST_SIZE = 1 << 20, 1 << 30
+"""Of messages, in bytes: known faults begin with 512 KiB (NVIDIA/nccl#1852, NVIDIA/nccl#2418)."""
 LAUNCHER = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 """Set by torchrun, all of them, for a process that is one rank of a larger job."""
 _TORCHRUN_PREFIX = "TORCHELASTIC_"
@@ -60,7 +62,7 @@ def smoke_nccl(
             operation; each is a job of its own.
         timeout: seconds for a job, from the moment when all ranks have torch and their GPU.
         start_timeout: seconds until then.
-        size: of the larger messages, in bytes.
+        size: of the larger messages, in bytes: 1 MiB to 1 GiB, rounded down to whole floats.
         python: command of the Python that has torch (default: the one that runs this).
         environment: variables of the ranks (default: those of this process).
 
@@ -69,7 +71,9 @@ def smoke_nccl(
 
     Raises:
         DeviceError: the processes cannot be started, or a launcher's variable is no number.
+        ValueError: a size outside these bounds.
     """
+    size = message_size(size)
     began = time.monotonic()
     env = dict(os.environ if environment is None else environment)
     if not sys.platform.startswith("linux"):
@@ -103,6 +107,19 @@ def smoke_nccl(
     world = int(env["WORLD_SIZE"]) if launched else count
     result = summed_up(rounds, world, _predictor(detection, requests[0]["device"], count, env))
     return result._replace(seconds=time.monotonic() - began)
+
+
+def message_size(size: int) -> int:
+    """Return a size of messages in whole floats.
+
+    Raises:
+        ValueError: it is too small to show what is looked for, or larger than any GPU needs.
+    """
+    if not LEAST_SIZE <= size <= MOST_SIZE:
+        raise ValueError(
+            f"expected {LEAST_SIZE} to {MOST_SIZE} bytes, found {size}: faults begin at 512 KiB"
+        )
+    return size // 4 * 4
 
 
 def _require_numbers(env: Mapping[str, str]) -> None:

@@ -101,7 +101,7 @@ class Rank:
         self._takers = {output: self._on_line, errors: self._on_error}
         self._parts = dict.fromkeys(self._takers, b"")
         self._stacks = stacks
-        self.outputs = (output, errors, stacks)
+        self.outputs: tuple[int, int, int] = (output, errors, stacks)
         for descriptor in (self.input, *self.outputs):
             os.set_blocking(descriptor, False)
 

@@ -74,10 +74,10 @@ class Content:
         issues: tuple[Issue, ...],
     ) -> None:
         """Keep the findings."""
-        self.location = location
-        self.layer = layer
-        self.libraries = libraries
-        self.issues = issues
+        self.location: str = location
+        self.layer: str = layer
+        self.libraries: tuple[Library, ...] = libraries
+        self.issues: tuple[Issue, ...] = issues
         self.place: tuple[int, int] | None = None
 
 

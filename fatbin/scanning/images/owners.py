@@ -33,7 +33,7 @@ class Note:
 
     def __init__(self, data: bytes) -> None:
         """Keep the bytes."""
-        self.data = data
+        self.data: bytes = data
 
 
 def owners_of(wanted: set[str], notes: Iterable[tuple[str, Note]]) -> dict[str, Distribution]:

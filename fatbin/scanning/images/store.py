@@ -80,7 +80,7 @@ class Tar:
             FormatError: it is damaged.
             LimitExceededError: it has more members than allowed.
         """
-        self.location = view.name
+        self.location: str = view.name
         self._view = view
         self._places: dict[str, tuple[int, int]] = {}
         self._links: dict[str, str] = {}

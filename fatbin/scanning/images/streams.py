@@ -45,7 +45,7 @@ class Placed:
     def __init__(self, view: View) -> None:
         """Begin at the start of a view."""
         self.view = view
-        self.position = 0
+        self.position: int = 0
 
     @property
     def stored(self) -> int:
@@ -92,7 +92,7 @@ class Inflating:
 
     def __init__(self, view: View, stored: ViewStream, stream: Stream, budget: Budget) -> None:
         """Begin at the start of a view, which is read as it is stored and inflated."""
-        self.position = 0
+        self.position: int = 0
         self._stored = stored
         self._view = view
         self._ahead = _ahead(stream) if view.size >= WORTH_A_THREAD else None

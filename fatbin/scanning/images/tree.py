@@ -44,8 +44,8 @@ class Directory(dict[str, "Node"]):
     def __init__(self, layer: int) -> None:
         """Make an empty one."""
         super().__init__()
-        self.layer = layer
-        self.cleared = -1
+        self.layer: int = layer
+        self.cleared: int = -1
 
 
 class SymbolicLink:
@@ -55,8 +55,8 @@ class SymbolicLink:
 
     def __init__(self, layer: int, target: str) -> None:
         """Keep what it says."""
-        self.layer = layer
-        self.target = target
+        self.layer: int = layer
+        self.target: str = target
 
 
 class File(Generic[Content]):
@@ -71,8 +71,8 @@ class File(Generic[Content]):
 
     def __init__(self, layer: int, content: Content) -> None:
         """Keep both."""
-        self.layer = layer
-        self.content = content
+        self.layer: int = layer
+        self.content: Content = content
 
 
 class Tree(Generic[Content]):
@@ -84,7 +84,7 @@ class Tree(Generic[Content]):
 
     def __init__(self, most: int) -> None:
         """Begin empty; more than ``most`` names are refused."""
-        self.root = Directory(-1)
+        self.root: Directory = Directory(-1)
         self._most = most
         self._count = 0
         self._last: tuple[str, Directory] | None = None

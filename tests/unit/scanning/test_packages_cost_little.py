@@ -67,7 +67,7 @@ from fatbin.survey.kernel_sizes import library_kernels
 from fatbin.survey.sizes import account
 path, limits, errors = sys.argv[1], fatbin.Limits(**{limits}), []
 found = []
-sizes = account(path, limits, each=lambda part: found.append(library_kernels(part, limits)))
+sizes = account(path, limits=limits, each=lambda part: found.append(library_kernels(part, limits)))
 rows = {{row.location for row in kernels(path, limits=limits, report=errors.append)}}
 extraction = Extraction(Folder(sys.argv[2]), limits=limits)
 files = {{file.library for file in extraction.run(path)}}

@@ -191,6 +191,7 @@ def test_any_executor_gives_the_same_in_order(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are only started there")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # pytest-xdist has a thread
 def test_processes_by_default_for_large_trees(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = fatbin.scan(tree)
     monkeypatch.setattr(work, "_JOB_FILES", 4)
