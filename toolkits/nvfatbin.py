@@ -1,13 +1,23 @@
-"""NVIDIA's own writer of fat binaries, libnvfatbin, called through ctypes; it needs no GPU."""
+"""NVIDIA's own writer of fat binaries, libnvfatbin, called through ctypes; it needs no GPU.
+
+``python toolkits/nvfatbin.py`` prints what several versions write for the cubins among the fixtures,
+as hashes: ``tests/differential/nvfatbin.json``.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import json
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from from_index import nvfatbin
+
+from fatbin.format.images import Cubin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 
 class NvFatbinError(Exception):
@@ -73,3 +83,49 @@ def _sized(data: bytes) -> tuple[ctypes.c_char_p, ctypes.c_size_t]:
 
 def _texts(*texts: str) -> list[ctypes.c_char_p]:
     return [ctypes.c_char_p(text.encode()) for text in texts]
+
+
+RECORDED_VERSIONS = ("12.4.127", "12.9.82", "13.0.85", "13.5.37")
+IDENTIFIER = "id"
+"""Of every entry that is recorded."""
+
+
+def written(library: Path, image: bytes, arch: str, options: Sequence[str] = ()) -> bytes:
+    """Return a fat binary of one cubin or PTX text, uncompressed unless the options say more."""
+    out = NvFatbin(library, ("-compress=false", *options))
+    if image[:4] == b"\x7fELF":
+        out.cubin(image, arch, IDENTIFIER)
+    else:
+        out.ptx(image, arch, IDENTIFIER)
+    return out.get()
+
+
+def recorded(library: Path, cubins: dict[str, tuple[bytes, str]]) -> dict[str, str]:
+    """Return the hash of what a version writes for each cubin, or what it says instead."""
+    found = {}
+    for name, (image, arch) in sorted(cubins.items()):
+        try:
+            found[name] = sha256(written(library, image, arch)).hexdigest()
+        except NvFatbinError as exc:
+            found[name] = str(exc)
+    return found
+
+
+def fixture_cubins() -> dict[str, tuple[bytes, str]]:
+    """Return the bytes of each cubin among the fixtures, and its architecture without prefix."""
+    found = {}
+    for path in sorted((Path(__file__).resolve().parent.parent / "fixtures").glob("*.cubin")):
+        image = path.read_bytes()
+        found[path.name] = image, str(Cubin(image).arch).removeprefix("sm_")
+    return found
+
+
+def main() -> None:
+    """Print ``tests/differential/nvfatbin.json``."""
+    cubins = fixture_cubins()
+    answers = {v: recorded(nvfatbin(v), cubins) for v in RECORDED_VERSIONS}
+    print(json.dumps(answers, indent=1))
+
+
+if __name__ == "__main__":
+    main()

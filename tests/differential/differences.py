@@ -56,6 +56,8 @@ class Difference(NamedTuple):
 
 VERSIONS = {
     "cuobjdump": ("12.4.99", "12.8.55", "13.2.51", "13.3.73", "13.4.92", "13.5.37"),
+    "nvFatbin": ("12.4.127", "12.9.82", "13.0.85", "13.5.37"),
+    "cubloaty": ("0.2.0b1",),
 }
 """The versions of each tool that the table was tried with, oldest first."""
 
@@ -86,6 +88,10 @@ DIFFERENCES: tuple[Difference, ...] = (
                     "lib_relonly.so",
                     "stripped.so",
                     "libstatic.a",
+                    "nvidia-nccl-cu12-2.29.7/*",
+                    "nvidia-nccl-cu12-2.31.2/*",
+                    "nvidia-nccl-cu13-2.32.3/*",
+                    "nvidia-cublas-cu12-*/libcublasLt.*",
                 ),
                 ("suffix",),
             ),
@@ -128,6 +134,7 @@ DIFFERENCES: tuple[Difference, ...] = (
                 ("lto*.fatbin", "host_dlto.o", "host_lto_*.o", "unknown_kind.fatbin", "*.ltoir"),
                 ("kind",),
             ),
+            Case(("nvidia-cufft-*/libcufft.*", "nvidia-cusparse-cu12-*"), ("kind",)),
         ),
     ),
     Difference(
@@ -150,7 +157,15 @@ DIFFERENCES: tuple[Difference, ...] = (
         "versions 12.4 and 12.8 list the same files as fatbin does; a driver loads such cubins",
         (
             Case(("ptxas12.[01]_sm90.cubin",), _NO_ELF, since="13.2"),
-            Case(("invalid_elf_midway.fatbin",), (*_NO_ELF, "headers"), since="13.2"),
+            Case(
+                (
+                    "invalid_elf_midway.fatbin",
+                    "nvidia-nccl-cu12-2.26.2/*",
+                    "bitsandbytes-*/*_cuda12[0-2].so",
+                ),
+                (*_NO_ELF, "headers"),
+                since="13.2",
+            ),
         ),
     ),
     Difference(
@@ -177,6 +192,14 @@ DIFFERENCES: tuple[Difference, ...] = (
                 ("noshdr.so", "truncated.so", "embedded_rodata.o"),
                 ("place", "exit", "-xelf", "-xptx"),
             ),
+            Case(
+                (
+                    "nvidia-cufft-*/libcufft.*",
+                    "nvidia-cublas-cu12-*/libcublasLt.*",
+                    "nvidia-cusparse-cu12-*",
+                ),
+                ("place", "-xelf"),
+            ),
         ),
     ),
     Difference(
@@ -189,6 +212,8 @@ DIFFERENCES: tuple[Difference, ...] = (
             Case(("host_1arch.obj",), (*_NO_ELF, "headers")),
             Case(("host_rdc.obj",), (*_NO_ELF, *_NO_PTX, "headers")),
             Case(("coff.lib",), ("exit", "-xelf", "-xptx")),
+            Case(("*.dll",), (*_NO_ELF, *_NO_PTX, "headers")),
+            Case(("autoawq-kernels-*.pyd",), (*_NO_ELF, "headers")),
         ),
     ),
     Difference(
@@ -197,9 +222,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         "both",
         "an inventory has device code; a listing of an archive has members",
         "the members",
-        (
-            Case(("libnocuda.a", "libmixed.a"), (*_ALL_LELF, "-lptx", "headers")),
-        ),
+        (Case(("libnocuda.a", "libmixed.a"), (*_ALL_LELF, "-lptx", "headers")),),
     ),
     Difference(
         "cuobjdump",
@@ -283,7 +306,9 @@ DIFFERENCES: tuple[Difference, ...] = (
             Case(("hostile_hs0.fatbin", "hostile_concat_nested.fatbin"), ("headers",)),
             Case(("hostile_hs0_psz0.fatbin",), ("headers",), until="12.8"),
             Case(("hostile_psz_huge.fatbin",), ("headers",), until="12.4"),
-            Case(("hostile_psz_wrap.fatbin", "hostile_concat_count.fatbin"), ("headers",), "", "13.3"),
+            Case(
+                ("hostile_psz_wrap.fatbin", "hostile_concat_count.fatbin"), ("headers",), "", "13.3"
+            ),
             Case(("hostile_concat_count.fatbin",), (*_ALL_LELF, "-xelf"), until="12.8"),
         ),
     ),
@@ -297,6 +322,117 @@ DIFFERENCES: tuple[Difference, ...] = (
             Case(
                 ("hostile_usz_huge.fatbin", "hostile_usz_small.fatbin", "hostile_bomb64m.fatbin"),
                 _ALL_LELF,
+            ),
+        ),
+    ),
+    Difference(
+        "nvFatbin",
+        "stores PTX without its comments and the blanks that no statement needs",
+        "both",
+        "`fatbin.build` stores the text that it is given; fatbinary strips it as nvFatbin does",
+        "an entry built from the text as nvFatbin stored it is the same, byte for byte",
+        (Case(("*.ptx",), ("text",)),),
+    ),
+    Difference(
+        "nvFatbin",
+        "writes cubins for SM 100 without the options record and without flag 0x1000000",
+        "fatbin",
+        "CUDA 12.4 is older than these architectures and knows neither",
+        "versions 12.9 and later write both, as fatbin does, byte for byte",
+        (
+            Case(
+                ("saxpy_100.cubin", "saxpy_100a.cubin", "saxpy_120.cubin"), ("bytes",), "", "12.4"
+            ),
+            Case(("ptxas12.9_sm100a.cubin",), ("bytes",), "", "12.4"),
+        ),
+    ),
+    Difference(
+        "nvFatbin",
+        "refuses `100f`: invalid architecture",
+        "fatbin",
+        "CUDA 12.4 does not know family targets",
+        "versions 12.9 and later take it",
+        (Case(("saxpy_100f.cubin", "ptxas12.9_sm100f.cubin"), ("refused",), "", "12.4"),),
+    ),
+    Difference(
+        "cubloaty",
+        "calls the architecture of LTO-IR `lto_80`",
+        "both",
+        "a name of nvcc's for what `compute_80` names as well; fatbin has one word for virtual "
+        "architectures",
+        "`nvcc -arch=lto_80` and the entries it writes",
+        (Case(("lto*.fatbin", "host_dlto.o", "host_lto_*.o"), ("words",)),),
+    ),
+    Difference(
+        "cubloaty",
+        "has no words for kinds other than machine code, PTX and LTO-IR, and shows their number",
+        "fatbin",
+        "kind 16 is listed by cuobjdump as ELF, kind 64 as PTX",
+        "cuobjdump's listings",
+        (Case(("unknown_kind.fatbin", "kind16.fatbin", "reloc_ptx.fatbin"), ("words",)),),
+    ),
+    Difference(
+        "cubloaty",
+        "does not tell `sm_90a` from `sm_90` in cubins of 12.9 and older, nor `sm_100f` in any",
+        "fatbin",
+        "the suffix stands in three places, by the age of the cubin; it reads the newest of them",
+        "each was compiled for the suffix; cuobjdump shows the `a`",
+        (
+            Case(
+                ("saxpy_100f.cubin", "ptxas12.9_sm100[af].cubin", "ptxas12.4_sm90a.cubin"),
+                ("words",),
+            ),
+        ),
+    ),
+    Difference(
+        "cubloaty",
+        "does not look into groups of images (kind 256)",
+        "fatbin",
+        "the kind is CUDA 13.5's",
+        "cuobjdump lists the images inside",
+        (
+            Case(("concat*.fatbin", "hostile_concat_count.fatbin"), ("images",)),
+            Case(("hostile_concat_nested.fatbin",), ("words",)),
+        ),
+    ),
+    Difference(
+        "cubloaty",
+        "passes over members of archives that are no objects, and thin archives",
+        "fatbin",
+        "it reads ELF members",
+        "the members, read alone",
+        (Case(("libmixed.a",), ("images",)), Case(("libthin.a",), ("fails",))),
+    ),
+    Difference(
+        "cubloaty",
+        "reads no PTX texts, no files of LTO-IR, no PE and no COFF",
+        "fatbin",
+        "it says so: `expected ELF, fatbin or .a`",
+        "its message",
+        (Case(("*.ptx", "*.ltoir", "*.obj", "coff.lib", "*.dll", "*.pyd"), ("fails",)),),
+    ),
+    Difference(
+        "cubloaty",
+        "finds nothing in ELF files without a section table, and fails where it is damaged",
+        "fatbin",
+        "it goes by sections alone",
+        "`fatbin list` finds the containers, whole",
+        (Case(("noshdr.so", "truncated.so"), ("fails",)),),
+    ),
+    Difference(
+        "cubloaty",
+        "leaves a damaged container out altogether",
+        "both",
+        "fatbin keeps the entries that are whole and reports the damage",
+        "each file was damaged in one known place",
+        (
+            Case(
+                (
+                    "truncated.fatbin",
+                    "hostile_csz_gt_psz.fatbin",
+                    "hostile_container_*.fatbin",
+                ),
+                ("fails",),
             ),
         ),
     ),

@@ -40,7 +40,8 @@ TRUTHS = {
     "saxpy.ltoir": Truth(("bare ltoir None",)),
     "ptxas12.0_sm90.cubin": Truth(("bare sass sm_90",)),
     "ptxas12.1_sm90.cubin": Truth(("bare sass sm_90",)),
-    "invalid_elf_midway.fatbin": Truth(("bare sass sm_75", "bare sass sm_80", "bare sass sm_90", "bare sass sm_80")
+    "invalid_elf_midway.fatbin": Truth(
+        ("bare sass sm_75", "bare sass sm_80", "bare sass sm_90", "bare sass sm_80")
     ),
     "ptxas11.8_sm35.cubin": Truth(("bare sass sm_35",)),
     "sm35_first.fatbin": Truth(("bare sass sm_35", "bare sass sm_80")),
@@ -48,16 +49,17 @@ TRUTHS = {
     "host_1arch.obj": Truth(("loadable sass sm_80",)),
     "host_rdc.obj": Truth(_RDC_COFF),
     "coff.lib": Truth(("loadable sass sm_80", *_RDC_COFF)),
-    "lib_rdc.debug": Truth((), ("Format", "Format")
+    "lib_rdc.debug": Truth((), ("Format", "Format")),
+    "noshdr.so": Truth(
+        (*_RDC_OBJECT, *_RDC_OBJECT, "embedded sass sm_80", "embedded sass sm_100f"),
     ),
-    "noshdr.so": Truth((*_RDC_OBJECT, *_RDC_OBJECT, "embedded sass sm_80", "embedded sass sm_100f"),
-    ),
-    "truncated.so": Truth((*_RDC_OBJECT, *_RDC_OBJECT),
+    "truncated.so": Truth(
+        (*_RDC_OBJECT, *_RDC_OBJECT),
         ("Truncated",) * 4,
     ),
-    "embedded_rodata.o": Truth(tuple(f"embedded {image}" for image in _MULTI)
-    ),
-    "libmixed.a": Truth(("loadable sass sm_80", *(f"bare {image}" for image in _MULTI), "bare sass sm_80"),
+    "embedded_rodata.o": Truth(tuple(f"embedded {image}" for image in _MULTI)),
+    "libmixed.a": Truth(
+        ("loadable sass sm_80", *(f"bare {image}" for image in _MULTI), "bare sass sm_80"),
     ),
     "libnocuda.a": Truth(()),
     "truncated.fatbin": Truth(("bare sass sm_75",), ("Truncated",)),
@@ -66,19 +68,14 @@ TRUTHS = {
     "hostile_psz_huge.fatbin": Truth((), ("Truncated",)),
     "hostile_psz_wrap.fatbin": Truth((), ("Truncated",)),
     "hostile_csz_gt_psz.fatbin": Truth(_SM_80, ("SizeMismatch",)),
-    "hostile_usz_huge.fatbin": Truth(_SM_80, ("LimitExceeded",)
-    ),
-    "hostile_usz_small.fatbin": Truth(_SM_80, ("Decompression",)
-    ),
+    "hostile_usz_huge.fatbin": Truth(_SM_80, ("LimitExceeded",)),
+    "hostile_usz_small.fatbin": Truth(_SM_80, ("Decompression",)),
     "hostile_container_huge.fatbin": Truth(_SM_80, ("Truncated",)),
     "hostile_container_short.fatbin": Truth(_SM_80, ("Truncated",)),
-    "hostile_concat_count.fatbin": Truth(("bare group None", "bare sass sm_80"), ("SizeMismatch",)
-    ),
-    "hostile_concat_nested.fatbin": Truth(("bare group None",), ("Format",)
-    ),
+    "hostile_concat_count.fatbin": Truth(("bare group None", "bare sass sm_80"), ("SizeMismatch",)),
+    "hostile_concat_nested.fatbin": Truth(("bare group None",), ("Format",)),
     "hostile_name_oob.fatbin": Truth(_SM_80, ("Truncated",)),
-    "hostile_bomb64m.fatbin": Truth(_SM_80, ("LimitExceeded",)
-    ),
+    "hostile_bomb64m.fatbin": Truth(_SM_80, ("LimitExceeded",)),
 }
 """Of each file on which the exit codes or the images differ: what it holds."""
 
