@@ -29,7 +29,7 @@ _NAMELESS = {
     "<unknown kind>", "<invalid kind>", "unknown Attribute", "ERROR", "ERROR_LAST", "PAD",
 }  # fmt: skip
 _KEPT = 8
-"""The first bytes of a section, left as they are: without its first records .nv.compat is no good."""
+"""The first bytes of a section, left as they are: .nv.compat is no good without."""
 _FORM = 1
 """A record without a value: 4 bytes each, and cuobjdump names the attribute all the same."""
 _LAST_BIT = 63
@@ -72,9 +72,9 @@ def flags_that_matter(cuobjdump: Path, cubin: bytes, folder: Path) -> set[int]:
     """Return the flags without a name here that change what cuobjdump prints of an entry."""
     spec = EntrySpec.cubin(cubin)
     named = COMPRESSION_MASK
-    for flag in EntryFlags.__members__.values():
-        named |= flag.value
-    found = set()
+    for known in EntryFlags.__members__.values():
+        named |= known.value
+    found: set[int] = set()
     plain = _headers(cuobjdump, spec, folder)
     for bit in range(_LAST_BIT + 1):
         flag = 1 << bit

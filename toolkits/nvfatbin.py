@@ -1,7 +1,7 @@
 """NVIDIA's own writer of fat binaries, libnvfatbin, called through ctypes; it needs no GPU.
 
-``python toolkits/nvfatbin.py`` prints what several versions write for the cubins among the fixtures,
-as hashes: ``tests/differential/nvfatbin.json``.
+``python toolkits/nvfatbin.py`` prints what several versions write for the cubins among the
+fixtures, as hashes: ``tests/differential/nvfatbin.json``.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def _changes(old: Path, new: Path) -> tuple[str, ...]:
     before, after = _entries(old), _entries(new)
     if [entry.kind for entry in before] != [entry.kind for entry in after]:
         return (f"entries: {_words(before)} became {_words(after)}",)
-    changes = {}
+    changes: dict[str, None] = {}
     for one, other in zip(before, after, strict=True):
         for field in ("arch", "isa_version", "code_version", "toolkit", "compression", "flags"):
             was, now = getattr(one, field), getattr(other, field)

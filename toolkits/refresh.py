@@ -1,8 +1,8 @@
 """Try a CUDA toolkit: ``python toolkits/refresh.py [VERSION]``; the newest on the index by default.
 
 It fetches the toolkit from the package index, builds the fixtures again with it, and says in
-Markdown what the toolkit knows or writes that fatbin's tables do not have. Exit code 1 when there is
-such a thing, 2 when the toolkit cannot be had.
+Markdown what the toolkit knows or writes that fatbin's tables do not have. Exit code 1 when there
+is such a thing, 2 when the toolkit cannot be had.
 """
 
 from __future__ import annotations
@@ -114,9 +114,9 @@ def compile_targets(toolkit: Toolkit, folder: Path) -> tuple[list[Path], list[st
             name = f"{number}{suffix}"
             for source, options in _SOURCES.items():
                 path = folder / f"{source.removesuffix('.cu')}_{name}.fatbin"
-                command = [toolkit.program("nvcc"), "-fatbin", *options, FIXTURES / "src" / source]
                 code = f"arch=compute_{name},code=[sm_{name},compute_{name}]"
-                command += ["-gencode", code, "-o", path]
+                command: list[str | Path] = [toolkit.program("nvcc"), "-fatbin", *options]
+                command += [FIXTURES / "src" / source, "-gencode", code, "-o", path]
                 done = subprocess.run(  # noqa: S603 - NVIDIA's compiler
                     command, cwd=folder, check=False, capture_output=True, text=True
                 )
@@ -190,14 +190,12 @@ def _rebuilt(report: Report, built: list[Rebuilt]) -> None:
             changed[change].append(one.file)
     same = sum(one.same for one in built)
     alike = sum(not (one.same or one.error or one.changes) for one in built)
-    report.lines += [
-        "## Fixtures",
-        "",
+    counts = (
         f"{len(built)} built: {same} the committed bytes, {alike} other bytes with the same "
         f"entries, {sum(bool(one.changes) for one in built)} with other entries, "
-        f"{sum(bool(one.error) for one in built)} not at all.",
-        "",
-    ]
+        f"{sum(bool(one.error) for one in built)} not at all."
+    )
+    report.lines += ["## Fixtures", "", counts, ""]
     report.section(
         "Fixtures that cannot be built", (f"{o.file}: {o.error}" for o in built if o.error)
     )

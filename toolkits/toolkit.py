@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from from_index import (
     NotOnIndexError,
@@ -17,6 +16,9 @@ from from_index import (
     unpacked,
     version_of,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _COMPILER = ("nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-crt", "nvidia-cuda-runtime")
 """Together they are an nvcc that compiles, from 13.0 on."""

@@ -26,7 +26,8 @@ _OLD_FLAGS = 0x00FF_0FFF
 """Of ELF ABI 7: SM, texture mode, 64 bit, ``a``, virtual SM."""
 _LOW_BYTES = frozenset((0x02, 0x04, 0x0A))
 _HIGH_BYTES = frozenset((0x05, 0x06))
-"""Of ELF ABI 8, besides the SM number."""
+"""Of ELF ABI 8, besides the SM number; the high byte has other values in images for debugging."""
+_DEBUG = (".debug_line", ".nv_debug_line_sass")
 
 
 class Row(NamedTuple):
@@ -154,17 +155,17 @@ def _of_entry(entry: fatbin.Entry) -> Iterator[Row]:
 
 
 def _of_cubin(image: bytes) -> Iterator[Row]:
-    header = read_elf_header(View(image, "cubin"))
+    header, cubin = read_elf_header(View(image, "cubin")), Cubin(image)
     abi, flags = header.abi_version, header.flags
+    debug = any(section.name in _DEBUG for section in cubin.sections)
     if _OS_ABI.get(abi) != header.os_abi:
         yield Row(_CUBIN, f"ELF ABI version {abi} of OS ABI {header.os_abi:#x}")
     elif abi == _OLD_ABI and flags & ~_OLD_FLAGS:
         yield Row(_CUBIN, f"e_flags {flags & ~_OLD_FLAGS:#x} of ELF ABI 7")
     elif abi == _NEW_ABI:
         low, middle, high = flags & 0xFF, flags >> 16 & 0xFF, flags >> 24
-        if low not in _LOW_BYTES or middle or high not in _HIGH_BYTES:
+        if low not in _LOW_BYTES or middle or not (debug or high in _HIGH_BYTES):
             yield Row(_CUBIN, f"e_flags {flags:#010x} of ELF ABI 8")
-    cubin = Cubin(image)
     for section in cubin.sections:
         if section.name.startswith(".nv.info"):
             table, known = "INFO_NAMES", set(INFO_NAMES) | NAMELESS

@@ -58,6 +58,9 @@ VERSIONS = {
     "cuobjdump": ("12.4.99", "12.8.55", "13.2.51", "13.3.73", "13.4.92", "13.5.37"),
     "nvFatbin": ("12.4.127", "12.9.82", "13.0.85", "13.5.37"),
     "cubloaty": ("0.2.0b1",),
+    "pyelftools": ("0.33",),
+    "LIEF": ("1.0.0",),
+    "pefile": ("2024.8.26",),
 }
 """The versions of each tool that the table was tried with, oldest first."""
 
@@ -435,6 +438,38 @@ DIFFERENCES: tuple[Difference, ...] = (
                 ("fails",),
             ),
         ),
+    ),
+    Difference(
+        "pyelftools",
+        "reads program headers at offset 0",
+        "fatbin",
+        "an offset of 0 says that there are none, whatever the count",
+        "the ELF specification, `e_phoff`",
+        (Case(("made: program headers at 0",), ("segments",)),),
+    ),
+    Difference(
+        "pyelftools",
+        "reads names of sections where there is no name table",
+        "fatbin",
+        "index 0 says that sections have no names, and NOBITS has no bytes",
+        "the ELF specification, `e_shstrndx` and `SHT_NOBITS`",
+        (Case(("made: no name table", "made: name table without bytes"), ("names",)),),
+    ),
+    Difference(
+        "pyelftools",
+        "refuses a file in which the contents of a section are damaged",
+        "both",
+        "fatbin reads the tables alone, and of the sections what it needs",
+        "the message: `Expected section size to be a multiple of entry size`",
+        (Case(("made: odd symbol table",), ("refused",)),),
+    ),
+    Difference(
+        "LIEF",
+        "gives NVIDIA's section types in cubins as 0",
+        "fatbin",
+        "it knows types of processors that it has names for",
+        "`readelf -S` and pyelftools show the numbers",
+        (Case(("*.cubin",), ("types",)),),
     ),
 )
 """One row a cause; by tool, then by how often it matters."""
