@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from difference_blocks import differences
 from judge_blocks import codes, facts, statements, table
 from symptom_blocks import symptoms
 
@@ -283,6 +284,7 @@ GENERATORS: dict[str, Callable[[str], str]] = {
     "api": api,
     "attributes": attributes,
     "codes": codes,
+    "differences": differences,
     "exits": exits,
     "facts": facts,
     "layout": layout,

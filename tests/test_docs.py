@@ -113,6 +113,11 @@ def test_a_changed_block_is_stale() -> None:
                 )
             ],
         ),
+        (
+            "differences.md",
+            "differences",
+            ["LIEF", "cubloaty", "cuobjdump", "nvFatbin", "pyelftools", "versions"],
+        ),
         ("symptoms.md", "symptoms", ["effect", "likely", "possible", "sources", "texts"]),
         ("verdict.md", "words", [f"fatbin.judge.verdict.{w}" for w in ("Outcome", "Severity")]),
     ],

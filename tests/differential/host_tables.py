@@ -44,7 +44,7 @@ class Dynamic(NamedTuple):
     runpath: tuple[str, ...]
 
 
-def ours(data: bytes | memoryview, limits: Limits = DEFAULT_LIMITS) -> Tables:
+def ours(data: bytes | mmap, limits: Limits = DEFAULT_LIMITS) -> Tables:
     """Read with fatbin.
 
     Raises:
@@ -59,7 +59,7 @@ def ours(data: bytes | memoryview, limits: Limits = DEFAULT_LIMITS) -> Tables:
     )
 
 
-def our_dynamic(data: bytes | memoryview) -> tuple[Dynamic, Dynamic] | None:
+def our_dynamic(data: bytes | mmap) -> tuple[Dynamic, Dynamic] | None:
     """Read the dynamic section with fatbin, through LIEF and without; None where there is none."""
     view = View(data, "file")
     header = read_elf_header(view)
