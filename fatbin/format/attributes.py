@@ -132,8 +132,8 @@ INFO_NAMES = {
 }
 """Ids of ``.nv.info`` and ``.nv.info.<kernel>``."""
 
-NAMELESS = frozenset((0x2A, 0x30, 0x35, 0x5F))
-"""Ids of ``.nv.info`` that occur, and that cuobjdump 13.5 shows as unknown."""
+NAMELESS = frozenset((0x2A, 0x30, 0x35, 0x5F, 0x67))
+"""Ids of ``.nv.info`` that occur, 0x67 on SM 107, and that cuobjdump 13.5 shows as unknown."""
 
 COMPAT_NAMES = {
     0x02: "ISA_CLASS",
