@@ -215,7 +215,7 @@ def pefile_tables(path: Path) -> Pe:
             pe.FILE_HEADER.Machine,
             tuple(
                 (
-                    section.Name.rstrip(b"\0").decode(),
+                    section.Name.partition(b"\0")[0].decode("utf-8", "backslashreplace"),
                     section.VirtualAddress,
                     section.Misc_VirtualSize,
                     section.PointerToRawData,

@@ -1,18 +1,23 @@
-"""Tables of ELF files, whole or with any byte changed: what pyelftools reads, or an error of ours.
+"""Tables of host files, whole or with bytes changed: what another reader reads, or an error of ours.
 
-Where both read tables, they are the same, but for what the table of differences says: program
+ELF files are compared with pyelftools. Where both read tables, they are the same, but for what the table of differences says: program
 headers at offset 0, and names without a name table. Where ours raises, so does pyelftools, unless
 the names alone are lost. pyelftools raises more often: it looks at contents of sections too.
+
+PE files are compared with pefile, which sorts sections by address.
 """
 
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
+import pefile
+import pytest
 from elftools.common.exceptions import ELFError
-from host_tables import Tables, our_dynamic, ours, pyelftools
-from hosts import Section, elf
-from hypothesis import given
+from host_tables import Tables, our_dynamic, our_pe, ours, pefile_tables, pyelftools
+from hosts import Section, elf, pe
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import FIXTURES
 
@@ -106,3 +111,34 @@ def test_damaged_dynamic_sections_are_survived(
     except FatbinError:
         return
     assert found is None or len(found) == 2
+
+
+_PE_PARTS = {"machine": (0x44, 2), "optional header": (0x58, 240), "sections": (0x148, 160)}
+_PE_CHANGES = st.lists(
+    st.tuples(st.sampled_from(sorted(_PE_PARTS)), st.integers(0, 239), st.integers(0, 255)),
+    max_size=3,
+)
+
+
+@pytest.fixture(scope="module")
+def dll(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pe") / "made.dll"
+
+
+@settings(max_examples=max(20, settings().max_examples // 10))  # pefile takes 60 ms a file
+@given(sizes=st.lists(st.integers(0, 3000), min_size=1, max_size=4), changes=_PE_CHANGES)
+def test_pe_files(dll: Path, sizes: list[int], changes: list[tuple[str, int, int]]) -> None:
+    data = bytearray(pe(*(Section(f".s{i}", bytes(size)) for i, size in enumerate(sizes))))
+    for part, offset, value in changes:
+        start, size = _PE_PARTS[part]
+        data[start + offset % size] = value
+    dll.write_bytes(data)
+    try:
+        theirs = pefile_tables(dll)
+    except pefile.PEFormatError:
+        with pytest.raises(FatbinError):
+            our_pe(dll)
+        return
+    mine = our_pe(dll)
+    assert (mine.machine, mine.imports) == (theirs.machine, theirs.imports)
+    assert sorted(mine.sections) == sorted(theirs.sections)
