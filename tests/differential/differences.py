@@ -169,6 +169,11 @@ DIFFERENCES: tuple[Difference, ...] = (
                 (*_NO_ELF, "headers"),
                 since="13.2",
             ),
+            Case(
+                ("nvidia-nccl-cu12-2.26.2/*", "bitsandbytes-*/*_cuda12[0-2].so"),
+                ("-xptx",),
+                since="13.2",
+            ),
         ),
     ),
     Difference(
@@ -203,6 +208,7 @@ DIFFERENCES: tuple[Difference, ...] = (
                 ),
                 ("place", "-xelf"),
             ),
+            Case(("nvidia-cufft-*/libcufft.*", "nvidia-cusparse-cu12-*"), ("-xptx",)),
         ),
     ),
     Difference(
