@@ -2,7 +2,7 @@
 
 The tests compare each tool with fatbin on each file and ask for exactly these differences: one that
 is not here fails, and so does one that no longer occurs. The page of the documentation is made from
-the rows.
+the rows. It is longer than a module of code should be, because it is one table.
 """
 
 from __future__ import annotations
