@@ -118,8 +118,3 @@ def attribute_names(cuobjdump: Path, cubin: bytes, section: str, folder: Path) -
             if name not in _NAMELESS:
                 found[ident] = name
     return found
-
-
-def attribute_ids(image: Cubin, section: str) -> set[int]:
-    """Return the ids of the attributes in a section of a cubin."""
-    return {ident for _, ident, _, _ in attributes(image.section_bytes(section))}

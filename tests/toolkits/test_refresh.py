@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import zipfile
 from pathlib import Path
@@ -16,6 +17,7 @@ import unknowns
 from comparing import compare
 from from_index import NotOnIndexError, Package
 from rebuilding import Rebuilt
+from recording import read_manifest
 from support import FIXTURES
 from toolkit import Toolkit
 from unknowns import Row
@@ -138,3 +140,36 @@ def test_a_fixture_built_otherwise_says_what_changed() -> None:
     )
     other = rebuilding._changes(old, FIXTURES / "sm_75.fatbin")
     assert other == ("entries: sass sm_80, ptx compute_80 became sass sm_75",)
+
+
+def test_write_replaces_what_was_built_and_measures_again(
+    cuobjdump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    committed, built = tmp_path / "fixtures", tmp_path / "built"
+    committed.mkdir()
+    built.mkdir()
+    document = read_manifest(FIXTURES)
+    names = ("sm_75.fatbin", "sm_80.fatbin")
+    rows = [row for row in document["fixtures"] if row["file"] in names]
+    for name in names:
+        shutil.copy(FIXTURES / name, committed / name)
+    shutil.copy(FIXTURES / "sm_90a.fatbin", built / "sm_75.fatbin")
+    monkeypatch.setattr(refresh, "FIXTURES", committed)
+    monkeypatch.setattr(refresh, "cuobjdump", lambda _version: cuobjdump)
+    refresh.write_fixtures(
+        {**document, "fixtures": list(rows)},
+        [
+            Rebuilt("sm_75.fatbin", "", same=False, changes=()),
+            Rebuilt("sm_80.fatbin", "no such target", same=False, changes=()),
+        ],
+        built,
+        Toolkit("13.9", "13.9.1", tmp_path, cuobjdump, "13.9.1", {}),
+    )
+    written = read_manifest(committed)
+    assert written["variables"]["NVCC"] == "nvidia-cuda-nvcc==13.9.1 nvcc"
+    first, second = written["fixtures"]
+    assert second == rows[1]
+    assert first["command"] == rows[0]["command"]
+    assert first["size"] == (FIXTURES / "sm_90a.fatbin").stat().st_size
+    assert first["cuobjdump"]["lelf"]["stdout"] == ["ELF file    1: sm_75.1.sm_90a.cubin"]
+    assert (committed / "sm_75.fatbin").read_bytes() == (built / "sm_75.fatbin").read_bytes()
