@@ -20,6 +20,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from difference_blocks import differences
 from judge_blocks import CODE_FOLDER, CODE_PAGES, code, codes, facts, statements, table
 from record_blocks import json_type
 from shell_files import shell_files
@@ -289,6 +290,7 @@ GENERATORS: dict[str, Callable[[str], str]] = {
     "attributes": attributes,
     "code": code,
     "codes": codes,
+    "differences": differences,
     "epilogs": epilogs,
     "exits": exits,
     "facts": facts,

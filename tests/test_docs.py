@@ -90,6 +90,11 @@ def test_the_layout_of_help_is_no_change_and_its_words_are() -> None:
                 )
             ],
         ),
+        (
+            "differences.md",
+            "differences",
+            ["LIEF", "cubloaty", "cuobjdump", "nvFatbin", "pyelftools", "versions"],
+        ),
         ("symptoms.md", "symptoms", ["effect", "likely", "possible", "sources", "texts"]),
         ("verdict.md", "words", [f"fatbin.judge.verdict.{w}" for w in ("Outcome", "Severity")]),
     ],

@@ -20,7 +20,7 @@ import fatbin
 EPOCH = 1_700_000_000
 NO_ISOLATION = ("--no-isolation", "--skip-dependency-check")
 """The environment that runs the tests has what builds; a release builds in isolation."""
-SHIPPED = ("fatbin", "tests", "fixtures", "docs", "deploy", "benchmarks", ".ci")
+SHIPPED = ("fatbin", "tests", "fixtures", "docs", "deploy", "benchmarks", "toolkits", ".ci")
 LEAVINGS = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"}
 
 

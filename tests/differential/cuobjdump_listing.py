@@ -46,8 +46,8 @@ class Listing(NamedTuple):
     everything: bool
 
 
-LELF = Listing(_ELF_KINDS, "ELF", "cubin", "a", everything=False)
-"""``cuobjdump -lelf``: it names the suffix ``a`` and hides ``f``."""
+LELF = Listing(_ELF_KINDS, "ELF", "cubin", "af", everything=False)
+"""``cuobjdump -lelf``."""
 LELF_ALL = LELF._replace(everything=True)
 """``cuobjdump -all -lelf``: relocatable images as well."""
 LPTX = Listing(_PTX_KINDS, "PTX", "ptx", "af", everything=False)
@@ -65,12 +65,12 @@ def render(inventory: Inventory, listing: Listing) -> list[str]:
         if not readable:
             continue
         lines += heading
-        for module in _counted(library, everything=listing.everything):
+        for module in counted(library, everything=listing.everything):
             for entry in _listed(module, listing):
                 number += 1
                 name = _name(entry, stem if module.form == "cubin" else f"{stem}.{number}")
                 assert entry.arch is not None
-                variant = entry.arch.variant if entry.arch.variant in listing.variants else ""
+                variant = _shown(entry.arch.variant, listing.variants)
                 lines.append(
                     f"{listing.word} file {number:4}: "
                     f"{name}.sm_{entry.arch.number}{variant}.{listing.suffix}"
@@ -78,7 +78,7 @@ def render(inventory: Inventory, listing: Listing) -> list[str]:
     return lines
 
 
-def render_headers(inventory: Inventory) -> list[str]:
+def render_headers(inventory: Inventory, variants: str = "af") -> list[str]:
     """Return the lines of ``cuobjdump FILE`` without options: the headers of each entry."""
     path = inventory.targets[0]
     lines: list[str] = []
@@ -87,11 +87,11 @@ def render_headers(inventory: Inventory) -> list[str]:
         if not readable:
             continue
         lines += heading
-        for module in _counted(library, everything=False):
+        for module in counted(library, everything=False):
             if module.form == "container":
                 for entry in module.entries:
                     indent = "\t" if entry.group >= 0 else ""
-                    lines += [indent + line for line in _header(entry)]
+                    lines += [indent + line for line in _header(entry, variants)]
     return lines
 
 
@@ -103,7 +103,7 @@ def _member(path: str, library: Library) -> tuple[list[str], bool]:
     return [f"member {os.path.basename(path)}:{member}:"], library.format == "elf"
 
 
-def _counted(library: Library, *, everything: bool) -> Iterator[Module]:
+def counted(library: Library, *, everything: bool) -> Iterator[Module]:
     """Yield the modules that cuobjdump counts: loadable, else relocatable, else by wrapper."""
     loadable = [m for m in library.modules if m.place in (Place.LOADABLE, Place.BARE)]
     relocatable = [m for m in library.modules if m.place is Place.RELOCATABLE]
@@ -124,6 +124,10 @@ def _listed(module: Module, listing: Listing) -> Iterator[Entry]:
             yield entry
 
 
+def _shown(variant: str, variants: str) -> str:
+    return variant if variant in variants else ""
+
+
 def _name(entry: Entry, numbered: str) -> str:
     return _stem(entry.identifier) if entry.identifier else numbered
 
@@ -132,14 +136,14 @@ def _stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
 
-def _header(entry: Entry) -> Iterator[str]:
+def _header(entry: Entry, variants: str) -> Iterator[str]:
     kind = EntryKind(entry.kind_number)
     flags = EntryFlags(entry.flags)
     title = f"Fatbin {_DUMP_NAMES.get(kind, '<unknown kind>')} code:"
     yield title
     yield "=" * (len(title))
     if entry.arch is not None:
-        yield f"arch = sm_{entry.arch.number}{entry.arch.variant}"
+        yield f"arch = sm_{entry.arch.number}{_shown(entry.arch.variant, variants)}"
     yield f"code version = [{entry.code_version.replace('.', ',')}]"
     host = "windows" if EntryFlags.HOST_WINDOWS in flags else ""
     host = host or ("mac" if EntryFlags.HOST_MAC in flags else "linux")

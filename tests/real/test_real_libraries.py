@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import subprocess
 import zipfile
 from collections import Counter
 from functools import cache
@@ -15,7 +13,6 @@ import corpus
 import expected
 import plain_walk
 import pytest
-from support import find_cuobjdump
 
 import fatbin
 
@@ -108,56 +105,9 @@ def test_a_second_reader_finds_the_same(case: Expected) -> None:
     assert walked.wrappers == {version: n for version, n in case.wrappers.items() if version}
 
 
-_COUNTED_BY_CUOBJDUMP = {
-    _name(case): case
-    for case in (
-        expected.NCCL_2_29,
-        expected.NCCL_2_31_ARM,
-        expected.NCCL_2_32,
-        expected.FAISS,
-        expected.CTRANSLATE2,
-        expected.CUBLASLT,
-        expected.CUSPARSE,
-        expected.CUFFT,
-        expected.BITSANDBYTES[-1],
-    )
-}
-
-
-def _listed(path: Path, option: str) -> tuple[int, Counter[str]]:
-    done = subprocess.run(
-        [find_cuobjdump(), "-all", option, path], capture_output=True, text=True, check=False
-    )
-    names = re.findall(r"\.(sm_\w+)\.(?:cubin|ptx)$", done.stdout, re.MULTILINE)
-    return done.returncode, Counter(names)
-
-
-@pytest.mark.parametrize("name", _COUNTED_BY_CUOBJDUMP)
-def test_cuobjdump_counts_the_same_outside_data_sections(name: str) -> None:
-    case = _COUNTED_BY_CUOBJDUMP[name]
-    cubins: Counter[str] = Counter()
-    texts: Counter[str] = Counter()
-    for key, counts in case.entries.items():
-        place, kind = key.split()
-        if place == "embedded":
-            continue
-        for arch, count in counts.items():
-            if kind == "sass":
-                cubins[arch.removesuffix("f")] += count  # -lelf hides it
-            else:
-                texts[arch.replace("compute_", "sm_")] += count
-    path = _path(case)
-    assert _listed(path, "-lelf") == (0, cubins)
-    assert _listed(path, "-lptx") == (0, texts)
-
-
-def test_cuobjdump_dies_on_nccl_2_26_and_its_cubins_open_all_the_same() -> None:
-    path = _path(expected.NCCL_2_26)
-    code, shown = _listed(path, "-lelf")
-    assert code == 1
-    assert sum(shown.values()) < 768
+def test_the_cubins_of_nccl_2_26_open_where_cuobjdump_stops() -> None:
     loadable = []
-    with fatbin.open(path) as opened:
+    with fatbin.open(_path(expected.NCCL_2_26)) as opened:
         for container in opened.containers():
             for entry in container.entries:
                 if entry.facts.place is fatbin.Place.LOADABLE:
