@@ -60,7 +60,7 @@ class View:
         Raises:
             TruncatedError: the window is not inside this view.
         """
-        self.require(offset, size, name or "window")
+        self.require(offset, size, "member" if name else "window")
         inner = View(
             self.buffer, name or self.name, self.start + offset, self.start + offset + size
         )

@@ -106,8 +106,11 @@ def verify_module(view: View, module: Module, limits: Limits, report: Report) ->
     entries = []
     for entry in module.entries:
         told = entry
+        late = limits.late(view.name)
         try:
-            if not is_obfuscated(entry):
+            if late is not None:
+                report(late)
+            elif not is_obfuscated(entry):
                 told = _verified(view.name, entry, payloads.read(entry), limits, report)
         except FatbinError as exc:
             report(exc)
