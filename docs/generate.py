@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from judge_blocks import codes, facts, statements, table
+from limit_blocks import limits
 from symptom_blocks import symptoms
 
 import fatbin
@@ -286,6 +287,7 @@ GENERATORS: dict[str, Callable[[str], str]] = {
     "exits": exits,
     "facts": facts,
     "layout": layout,
+    "limits": limits,
     "output": output,
     "policy": policy,
     "record": record,

@@ -119,7 +119,7 @@ class SourceError(FatbinError, OSError):
 
 
 class LimitExceededError(FatbinError):
-    """Something is larger than :class:`fatbin.Limits` allows.
+    """Something is larger than :class:`fatbin.Limits` allows; the message names the limit.
 
     Attributes:
         limit: name of the field of :class:`fatbin.Limits`.
@@ -140,7 +140,7 @@ class LimitExceededError(FatbinError):
         hint: str = "",
     ) -> None:
         """Keep the facts as attributes."""
-        super().__init__(message, location=location, hint=hint)
+        super().__init__(f"{message} (limit {limit})", location=location, hint=hint)
         self.limit = limit
         self.allowed = allowed
         self.actual = actual

@@ -18,8 +18,8 @@ class Limits(Record):
 
     Attributes:
         image_bytes: one inflated image; seen 159,484,120 bytes in NCCL.
-        ratio: inflated over compressed size of one image; seen 45.8 (the limit of LZ4 itself is
-            about 255, zstd reaches 32,768 on zeros).
+        ratio: inflated over compressed size of one image; seen 134 in cuBLASLt (the limit of LZ4
+            itself is about 255, zstd reaches 32,768 on zeros).
         containers: containers in one library; seen 17,860 in cuFFT.
         entries: entries in one library, images of groups included; seen 17,900 in cuFFT.
         issues: issues kept for one library; the rest are counted.
@@ -38,6 +38,8 @@ class Limits(Record):
         depth: archives within archives; a wheel in a zip has 2, a layer of an image in a zip 3.
         streams: compressed streams one behind the other in one file, beside one for each KiB that
             they take or inflate to; parallel compressors write one for 64 KiB or more.
+        document_bytes: an inventory or verdict as JSON; seen 18,845,953 bytes of cuFFT alone. In
+            memory it takes some five times as much, one made to harm 25 times.
         seconds: of one target, by the clock; 0 for any number. Looked at between containers,
             members and pieces of data, so that one step may go on for longer.
         until: when ``seconds`` are over, by ``time.monotonic``; set when a target is opened, and
@@ -59,6 +61,7 @@ class Limits(Record):
     archive_members: int = 2_000_000
     depth: int = 4
     streams: int = 1000
+    document_bytes: int = 256 << 20
     seconds: int = 0
     until: float = 0.0
 
@@ -83,6 +86,22 @@ class Limits(Record):
             location=location,
             hint="raise the limit seconds, or 0 for any number",
         )
+
+    def check_document(self, size: int, location: str) -> None:
+        """Refuse a document that is larger than any of fatbin's.
+
+        Raises:
+            LimitExceededError: it has more than ``document_bytes``.
+        """
+        if size > self.document_bytes:
+            raise LimitExceededError(
+                f"expected a document of at most {self.document_bytes} bytes, found more",
+                limit="document_bytes",
+                allowed=self.document_bytes,
+                actual=size,
+                location=location,
+                hint="raise the limit document_bytes if the document is trusted",
+            )
 
     def check_inflated(self, compressed_size: int, size: int, offset: int = -1) -> None:
         """Refuse sizes that only a bomb or damage would declare.
@@ -117,6 +136,10 @@ class Limits(Record):
 
 
 DEFAULT_LIMITS = Limits()
+NAMES = tuple(name for name in Limits._fields if name != "until")
+"""The limits that can be given."""
+OFF = frozenset(("seconds",))
+"""Those that 0 turns off; of the others 0 would allow nothing."""
 
 
 class Tally:

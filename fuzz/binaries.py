@@ -97,7 +97,7 @@ def _rebuilt(data: bytes) -> None:
 
 def codec(data: bytes) -> None:
     """Inflate: the first byte says how, the next four how large it should be."""
-    if len(data) < 5:  # noqa: PLR2004 - the bytes named above
+    if len(data) < 5:
         return
     compression = COMPRESSIONS[data[0] % len(COMPRESSIONS)]
     size = int.from_bytes(data[1:5], "little") & 0x1FFFFF
@@ -136,8 +136,8 @@ def _everything(image: Cubin) -> None:
         assert len(code) <= LIMITS.image_bytes
     for section in (".nv.info", ".nv.compat", *(f".nv.info.{k.name}" for k in functions)):
         for form, ident, value, sized in image.attributes(section):
-            assert (form | ident) <= 0xFF  # noqa: PLR2004
-            assert len(sized) <= value <= 0xFFFF  # noqa: PLR2004
+            assert (form | ident) <= 0xFF
+            assert len(sized) <= value <= 0xFFFF
 
 
 def ptx(data: bytes) -> None:

@@ -88,7 +88,7 @@ def starts(target: Target) -> list[bytes]:
 
 def mutate(target: Target, data: bytes, most: int, seed: int) -> bytes:
     """Change an input as the target knows to, or blindly now and then."""
-    rng = Random(seed)  # noqa: S311 - no secret
+    rng = Random(seed)
     if not rng.randrange(_BLIND):
         return bytes(atheris.Mutate(data, most))
     return target.mutate(data, rng)[:most]

@@ -18,6 +18,7 @@ from fuzz.fields import number, of_any
 from fuzz.mutate_text import mutate_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from random import Random
 
 _CODECS = (
@@ -40,9 +41,9 @@ def mutate_bytes(data: bytes, rng: Random) -> bytes:
             blob[at : at + 1] = bytes((rng.randrange(256),))
         elif kind == 1:
             del blob[at : at + rng.choice((1, 2, 8, 64, 512))]
-        elif kind == 2:  # noqa: PLR2004 - one of five
+        elif kind == 2:
             blob[at:at] = rng.randbytes(rng.choice((1, 2, 8, 64)))
-        elif kind == 3:  # noqa: PLR2004
+        elif kind == 3:
             size = rng.choice((1, 8, 64, 512))
             blob[at:at] = blob[at : at + size]
         else:
@@ -65,7 +66,7 @@ def mutate_fields(data: bytes, rng: Random) -> bytes:
 
 
 def _value(data: bytes, size: int, rng: Random, places: list[tuple[int, int]]) -> bytes:
-    if size > 8:  # noqa: PLR2004 - text, as in archives
+    if size > 8:
         return rng.choice((
             str(rng.choice((0, 1, len(data), 1 << 31, 10**9))).encode().ljust(size)[:size],
             rng.randbytes(size),
@@ -79,7 +80,7 @@ def _value(data: bytes, size: int, rng: Random, places: list[tuple[int, int]]) -
     if kind == 1:
         other, width = rng.choice(places)
         value = number(data, other, min(width, 8))
-    elif kind == 2:  # noqa: PLR2004
+    elif kind == 2:
         value = rng.choice((len(data), len(data) // 2, rng.randrange(len(data) + 1)))
     else:
         bits = 8 * size
@@ -124,7 +125,7 @@ def mutate_device(data: bytes, rng: Random) -> bytes:
 
 def mutate_codec(data: bytes, rng: Random) -> bytes:
     """Change how, how large, or what is inflated."""
-    if len(data) < 6 or not rng.randrange(3):  # noqa: PLR2004
+    if len(data) < 6 or not rng.randrange(3):
         return mutate_bytes(data, rng)
     head, body = data[:5], data[5:]
     if rng.randrange(2):
@@ -139,10 +140,20 @@ def mutate_packed(data: bytes, rng: Random) -> bytes:
         return mutate_bytes(data, rng)
     for magic, pack, unpack in _CODECS:
         if data.startswith(magic):
-            try:
-                return pack(mutate_packed(unpack(data)[: 1 << 20], rng))
-            except _DAMAGE:
-                return mutate_bytes(data, rng)
+            return _inside(data, rng, pack, unpack)
+    return _plain(data, rng)
+
+
+def _inside(
+    data: bytes, rng: Random, pack: Callable[[bytes], bytes], unpack: Callable[[bytes], bytes]
+) -> bytes:
+    try:
+        return pack(mutate_packed(unpack(data)[: 1 << 20], rng))
+    except _DAMAGE:
+        return mutate_bytes(data, rng)
+
+
+def _plain(data: bytes, rng: Random) -> bytes:
     if data.startswith(b"PK"):
         return rng.choice((mutate_fields, _zip_members, _zip_members))(data, rng)
     if data[257:262] == b"ustar":
@@ -222,7 +233,7 @@ def _tar_members(data: bytes, rng: Random) -> bytes:
             for info in source:
                 file = source.extractfile(info) if info.isreg() else None
                 members.append((info, file.read() if file else b""))
-                if len(members) == 64:  # noqa: PLR2004 - enough
+                if len(members) == 64:
                     break
         if not members:
             return _tar_blocks(data, rng)
@@ -233,11 +244,11 @@ def _tar_members(data: bytes, rng: Random) -> bytes:
             members.insert(rng.randrange(len(members)), members[index])
         elif action == 1:
             del members[index]
-        elif action == 2:  # noqa: PLR2004
+        elif action == 2:
             info.name = rng.choice(
                 ("a/b", "a/.wh.b", "a/.wh..wh..opq", "../x", "manifest.json", "a" * 300, "é\n")
             )
-        elif action == 3:  # noqa: PLR2004
+        elif action == 3:
             info.type = rng.choice((b"0", b"1", b"2", b"3", b"5", b"6"))
             info.linkname = rng.choice((rng.choice(members)[0].name, "..", "x" * 200, "/"))
         else:

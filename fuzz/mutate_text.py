@@ -45,14 +45,14 @@ def _changed(tree: Any, rng: Random) -> Any:  # noqa: ANN401 - JSON
     holders: list[Any] = []
     _collect(tree, holders)
     if not holders:
-        return rng.choice(_VALUES)
+        return _fresh(rng, holders)
     holder = rng.choice(holders)
     if isinstance(holder, dict):
         key = rng.choice(list(holder) or ["x"])
         if not rng.randrange(4):
             holder.pop(key, None)
         elif not rng.randrange(6):
-            holder[rng.choice(("", "schema_version", "libraries", "x\ny"))] = rng.choice(_VALUES)
+            holder[rng.choice(("", "schema_version", "libraries", "x\ny"))] = _fresh(rng, [])
         else:
             holder[key] = _other(holder.get(key), rng, holders)
     elif not holder or not rng.randrange(4):
@@ -66,19 +66,19 @@ def _changed(tree: Any, rng: Random) -> Any:  # noqa: ANN401 - JSON
 def _other(value: Any, rng: Random, holders: list[Any]) -> Any:  # noqa: ANN401
     """Return another value, mostly of the same type: others are refused at once."""
     alike = [other for other in _VALUES if type(other) is type(value)]
-    return rng.choice(alike) if alike and rng.randrange(4) else _fresh(rng, holders)
+    return copy.deepcopy(rng.choice(alike)) if alike and rng.randrange(4) else _fresh(rng, holders)
 
 
 def _fresh(rng: Random, holders: list[Any]) -> Any:  # noqa: ANN401
-    if rng.randrange(4):
-        return rng.choice(_VALUES)
+    if rng.randrange(4) or not holders:
+        return copy.deepcopy(rng.choice(_VALUES))  # what is put in may be changed next
     if not rng.randrange(20):
         return _DEEP
     return copy.deepcopy(rng.choice(holders))
 
 
 def _collect(node: Any, holders: list[Any], depth: int = 0) -> None:  # noqa: ANN401
-    if depth > 100 or not isinstance(node, (dict, list)):  # noqa: PLR2004 - deep ones stay as they are
+    if depth > 100 or not isinstance(node, (dict, list)):
         return
     holders.append(node)
     for inner in node.values() if isinstance(node, dict) else node:
@@ -97,11 +97,11 @@ def mutate_words(data: bytes, rng: Random) -> bytes:
             lines[index : index + 1] = []
         elif action == 1:
             lines.insert(index, rng.choice(lines))
-        elif action == 2:  # noqa: PLR2004 - one of six
+        elif action == 2:
             lines[index] = line[:at] + rng.choice(_WORDS) * rng.choice((1, 1, 1, 50)) + line[at:]
-        elif action == 3:  # noqa: PLR2004
+        elif action == 3:
             lines[index] = line[:at]
-        elif action == 4:  # noqa: PLR2004
+        elif action == 4:
             other = rng.choice(lines)
             lines[index] = line[:at] + other[rng.randrange(len(other) + 1) :]
         else:

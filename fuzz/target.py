@@ -76,10 +76,10 @@ def attempt(target: Target, data: bytes, seconds: float = 0.0) -> FatbinError | 
     try:
         target.run(data)
     except FatbinError as exc:
-        assert "\n" not in str(exc), f"more than one line: {exc!r}"
-        text = str(exc)
-        assert not text.endswith(".") or text.endswith("..."), f"ends in a full stop: {text!r}"
         told = exc
+    text = told.message if told is not None else ""
+    assert "\n" not in text, f"more than one line: {text!r}"
+    assert not text.endswith(".") or text.endswith("..."), f"ends in a full stop: {text!r}"
     took = time.process_time() - start
     if seconds and took > seconds:
         msg = f"took {took:.1f} s of processor time for {len(data)} bytes"

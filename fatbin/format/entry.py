@@ -129,8 +129,12 @@ def read_payload(
         )
     check_entry(view, header, limits, raise_error)
     if compression is Compression.NONE:
-        return view.read(header.payload_offset, header.padded_size, "payload", limits.image_bytes)
-    data = view.read(header.payload_offset, header.compressed_size, "payload", limits.image_bytes)
+        return view.read(
+            header.payload_offset, header.padded_size, "payload", limits.image_bytes, "image_bytes"
+        )
+    data = view.read(
+        header.payload_offset, header.compressed_size, "payload", limits.image_bytes, "image_bytes"
+    )
     return decompress(
         data,
         compression,

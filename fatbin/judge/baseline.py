@@ -12,6 +12,7 @@ import os
 from fatbin._record import Record
 from fatbin.errors import BaselineError, SourceError
 from fatbin.judge.verdict import SCHEMA_VERSION, Finding, Severity, Verdict
+from fatbin.limits import DEFAULT_LIMITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,18 +135,20 @@ def read_baseline(path: str | os.PathLike[str]) -> Baseline:
 
     Raises:
         SourceError: the file cannot be read.
+        LimitExceededError: it is larger than any verdict.
         BaselineError: it is no verdict, or one of a later schema version; names what is wrong.
     """
     name = os.fspath(path)
     try:
         with open(name, "rb") as file:
-            data = file.read()
+            data = file.read(DEFAULT_LIMITS.document_bytes + 1)
     except OSError as exc:
         reason = exc.strerror or str(exc)
         msg = f"the baseline cannot be read: {reason}"
         raise SourceError(msg, location=name or repr(name), hint=_HINT) from exc
     except ValueError as exc:  # a NUL in the path
         raise SourceError(f"the baseline cannot be read: {exc}", location=name) from exc
+    DEFAULT_LIMITS.check_document(len(data), name)
     try:
         return _baseline(_parsed(data))
     except BaselineError as exc:

@@ -89,6 +89,7 @@ def plan(path: str, limits: Limits) -> Plan:
         SourceError: the file cannot be read.
         UnknownFormatError: the file is none of the known formats.
     """
+    limits = limits.started()
     items: list[Item] = []
     files: dict[SourceFile, int] = {}
     issues: list[Issue] = []

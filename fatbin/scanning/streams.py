@@ -43,6 +43,7 @@ _XZ_MEMORY = 256 << 20
 _RATIO_FROM = 8 << 20
 _GZIP = 31  # with header and checksum
 _STREAM_BYTES = 1024
+_SALVAGED = 512
 
 
 class ViewStream:
@@ -236,9 +237,10 @@ class Gzip:
         self._ready = b""
         self._at = 0
         self._hungry = True
+        self._failed: DecompressionError | None = None
 
     def read(self, size: int, /) -> bytes:
-        """Return up to so many bytes; none at the end.
+        """Return up to so many bytes; none at the end. What stands before damage comes first.
 
         Raises:
             TruncatedError: the stream ends early.
@@ -257,6 +259,8 @@ class Gzip:
     def _next(self, size: int) -> bytes:
         data = b""
         while not data:
+            if self._failed is not None:
+                raise self._failed
             if self._decoder.eof and not self._begin():
                 return b""
             stored = self._kept
@@ -265,11 +269,14 @@ class Gzip:
                 if not stored:
                     msg = "the compressed stream ends early"
                     raise TruncatedError(msg, location=self._name)
+            before = self._decoder.copy()
             try:
                 data = self._decoder.decompress(stored, size)
             except zlib.error as exc:
                 msg = f"the stream does not inflate: {exc}"
-                raise DecompressionError(msg, location=self._name) from exc
+                self._failed = DecompressionError(msg, location=self._name)
+                data = _salvaged(before, stored)
+                continue
             self._kept = self._decoder.unconsumed_tail
             # A full piece can leave bytes in the decoder although it has taken all input.
             self._hungry = len(data) < size
@@ -294,6 +301,18 @@ class Gzip:
         data = self._source.read(_CHUNK)
         self._count.spend(len(data))
         return data
+
+
+def _salvaged(decoder: zlib._Decompress, stored: bytes) -> bytes:
+    """Return what inflates in front of damage, but for the last few bytes."""
+    pieces = []
+    try:
+        while stored:
+            pieces.append(decoder.decompress(stored, _SALVAGED))
+            stored = decoder.unconsumed_tail
+    except zlib.error:
+        pass  # told by who calls
+    return b"".join(pieces)
 
 
 class _Streams:
