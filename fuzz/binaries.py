@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import mmap
+import tempfile
 from typing import TYPE_CHECKING
 
 from fatbin import FatbinError, Limits
@@ -154,8 +156,15 @@ def ptx(data: bytes) -> None:
 
 
 def host(data: bytes) -> None:
-    """Scan an ELF, PE or COFF file, its linkage too."""
-    scanned(data, "libx.so")
+    """Scan an ELF, PE or COFF file, its linkage too; as a file it holds what it holds as bytes."""
+    found = scanned(data, "libx.so")
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        with mmap.mmap(file.fileno(), len(data), access=mmap.ACCESS_READ) as mapped:
+            view = View(mapped, "libx.so", descriptor=file.fileno())
+            options = Options(LIMITS, linkage=True, kernels=True, verify=True)
+            assert scan_view(view, options) == found, "another result through a file"
 
 
 def archive(data: bytes) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 from fatbin.format.view import View
 from fatbin.scanning.collector import Collector
 from fatbin.scanning.parts import any_parts, holder_of
@@ -11,8 +13,13 @@ from fuzz.target import LIMITS
 
 
 def package(data: bytes) -> None:
-    """Scan a zip, wheel, conda package or tar archive, compressed or not."""
-    scanned(data, "some_package-1.2.3-py3-none-any.whl")
+    """Scan a zip, wheel, conda package or tar archive; a whole one holds the same when packed again."""
+    name = "some_package-1.2.3-py3-none-any.whl"
+    found = scanned(data, name)
+    if found.all_issues or data[257:262] != b"ustar":
+        return
+    packed = gzip.compress(data, 1, mtime=0)
+    assert scanned(packed, name).libraries == found.libraries, "another result when compressed"
 
 
 def image(data: bytes) -> None:

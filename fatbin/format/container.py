@@ -165,7 +165,9 @@ def read_container(
         report(tally.too_many("entries", view.name, reached - view.origin))
         return Container(view, offset, version, reached - start, whole, raw), view.size
     report(_damage(view, reached, declared))
+    kept = len(raw)
     reached = _keep_straddling_entry(view, raw, reached)
+    tally.entries += len(raw) - kept
     container = Container(view, offset, version, reached - start, whole, raw)
     return container, _next_signature(view, reached - view.start)
 
