@@ -73,11 +73,18 @@ class Members:
             if table:
                 continue
             if name == "//":
-                names = view.peek(start, min(size, self._limits.header_bytes))
+                names = self._names(view, start, size)
                 continue
             if not self._counted(view, start):
                 return
             yield _named(view, name, names, start, size, thin=thin)
+
+    def _names(self, view: View, start: int, size: int) -> bytes:
+        try:
+            return view.read(start, size, "name table", self._limits.header_bytes)
+        except LimitExceededError as exc:
+            self._report(exc)
+            return view.peek(start, self._limits.header_bytes)
 
     def deeper(self, depth: int, location: str) -> bool:
         """Tell whether an archive in an archive may be read; one that may not is told."""

@@ -48,6 +48,7 @@ def told(data: bytes, **limits: int) -> list[str]:
         ("issues", b"".join(build([]) + b"\1" * 16 for _ in range(5)), 2),
         ("members", archive(("a", CUBIN), ("b", CUBIN), ("c", CUBIN)), 2),
         ("members", archive(("a", archive(("b", CUBIN), ("c", CUBIN)))), 2),
+        ("header_bytes", archive(*((f"a name of more than fifteen {n}", CUBIN) for n in "ab")), 40),
         ("sections", elf(Section(".data", CUBIN)), 2),
         ("text_bytes", elf(Section(".data", PTX + b"\0")), 20),
         ("header_bytes", elf(Section(".data", CUBIN)), 100),
@@ -198,6 +199,9 @@ def test_whenever_the_time_is_over_it_is_told_once_a_place(
         assert len({issue.location for issue in issues}) == len(issues)
         assert "(limit seconds)" in issues[0].message
         assert len(list(found.entries)) <= len(list(whole.entries))
+        if seconds % 10 == 1:
+            assert fatbin.check(found, gpus="8.0").outcome == "FAIL"
+    assert fatbin.check(whole, gpus="8.0").outcome == "PASS"
     assert 20 < told_after < 490
 
 
