@@ -18,7 +18,7 @@ _VALUES: tuple[Any, ...] = (
 _WORDS: tuple[bytes, ...] = (
     b"\n", b" ", b"=", b"[", b"]", b"[[", b"{", b"}", b'"', b"'", b"#", b"\\u0000", b"\x1b[31m",
     b"1e400", b"9" * 5000, b"0x", b"1979-05-27T07:32:00Z", b"[ignore]", b"[[ignore]]", b"gpus = ",
-    b"sm_90a", b"compute_80", b"\xff", b"\0", b"\r\n", b"\n\f\n", b"[rank", b"]:", b"NCCL INFO ",
+    b"a.", b"{a=", b"sm_90a", b"compute_80", b"\xff", b"\0", b"\r\n", b"\n\f\n", b"[rank", b"]:", b"NCCL INFO ",
     b"NCCL version 2.27.5+cuda12.9", b"NVRM: Xid (PCI:0000:01:00): 13, ", b".version 8.0\n",
     b".target sm_90a\n", b".entry ", b".func ", b"(", b")", b"/*", b"*/", b"//", b".address_size 64",
 )  # fmt: skip
@@ -98,7 +98,9 @@ def mutate_words(data: bytes, rng: Random) -> bytes:
         elif action == 1:
             lines.insert(index, rng.choice(lines))
         elif action == 2:
-            lines[index] = line[:at] + rng.choice(_WORDS) * rng.choice((1, 1, 1, 50)) + line[at:]
+            lines[index] = (
+                line[:at] + rng.choice(_WORDS) * rng.choice((1, 1, 1, 50, 3000)) + line[at:]
+            )
         elif action == 3:
             lines[index] = line[:at]
         elif action == 4:
