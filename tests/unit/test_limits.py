@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import tarfile
+import zlib
 from typing import TYPE_CHECKING
 
 import bombs
@@ -146,6 +147,20 @@ def test_small_reads_of_a_gzip_stream_are_the_bytes() -> None:
     while piece := stream.read(999):
         pieces.append(piece)
     assert b"".join(pieces) == data
+
+
+def test_a_member_whose_last_bytes_wait_in_the_decoder_is_whole() -> None:
+    waiting = 0
+    for size in range(513, 760, 5):
+        text = (PTX + b"//").ljust(size, b"x")
+        packer = zlib.compressobj(wbits=-15)
+        decoder = zlib.decompressobj(-15)
+        decoder.decompress(packer.compress(text) + packer.flush(), 512)  # as the first look does
+        waiting += not decoder.unconsumed_tail and not decoder.eof
+        found = scan_bytes(zipped(("k.ptx", text)), "x.zip")
+        assert found.all_issues == (), size
+        assert [entry.size for entry in found.entries] == [len(text)]
+    assert waiting
 
 
 # Time ---------------------------------------------------------------------------------------------
