@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from difference_blocks import differences
 from judge_blocks import CODE_FOLDER, CODE_PAGES, code, codes, facts, statements, table
+from limit_blocks import limits
 from record_blocks import json_type
 from shell_files import shell_files
 from symptom_blocks import symptoms
@@ -295,6 +296,7 @@ GENERATORS: dict[str, Callable[[str], str]] = {
     "exits": exits,
     "facts": facts,
     "layout": layout,
+    "limits": limits,
     "output": output,
     "policy": policy,
     "record": record,

@@ -13,6 +13,7 @@ from fatbin.cli.preflight import STAGES
 from fatbin.judge.codes import CODES
 from fatbin.judge.facts.gpus import GPUS
 from fatbin.kinds import Place
+from fatbin.limits import Limits
 from fatbin.survey.selection import KINDS
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ WORDS: dict[str, list[str]] = {
     "CODE": list(CODES),
     "GPU": _ONE_WORD_GPUS,
     "GPUS": _ONE_WORD_GPUS,
+    "NAME=VALUE": [f"{field}=" for field in Limits._fields],
     "NAMES": list(STAGES),
     "--kind LIST": list(KINDS),
     "--place LIST": [place.value for place in Place],

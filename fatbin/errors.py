@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     """What takes the errors of damaged places, so that reading can go on."""
 
 
+def printable(text: str) -> str:
+    """Return text that cannot steer a terminal: control characters of hostile names escaped."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 class FatbinError(Exception):
     """Anything that fatbin cannot do; catch this to catch everything below.
 
@@ -25,7 +32,8 @@ class FatbinError(Exception):
     """
 
     def __init__(self, message: str, *, location: str = "", hint: str = "") -> None:
-        """Keep the facts as attributes."""
+        """Keep the facts as attributes; what a message quotes of a file does not break its line."""
+        message = printable(message)
         super().__init__(message)
         self.message = message
         self.location = location
@@ -111,7 +119,7 @@ class SourceError(FatbinError, OSError):
 
 
 class LimitExceededError(FatbinError):
-    """Something is larger than :class:`fatbin.Limits` allows.
+    """Something is larger than :class:`fatbin.Limits` allows; the message names the limit.
 
     Attributes:
         limit: name of the field of :class:`fatbin.Limits`.
@@ -132,7 +140,7 @@ class LimitExceededError(FatbinError):
         hint: str = "",
     ) -> None:
         """Keep the facts as attributes."""
-        super().__init__(message, location=location, hint=hint)
+        super().__init__(f"{message} (limit {limit})", location=location, hint=hint)
         self.limit = limit
         self.allowed = allowed
         self.actual = actual

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from fatbin._record import Record
 from fatbin.errors import LimitExceededError
 
@@ -16,13 +18,12 @@ class Limits(Record):
 
     Attributes:
         image_bytes: one inflated image; seen 159,484,120 bytes in NCCL.
-        ratio: inflated over compressed size of one image; seen 45.8 (the limit of LZ4 itself is
-            about 255, zstd reaches 32,768 on zeros).
+        ratio: inflated over compressed size of one image; seen 134 in cuBLASLt (the limit of LZ4
+            itself is about 255, zstd reaches 32,768 on zeros).
         containers: containers in one library; seen 17,860 in cuFFT.
-        entries: entries in one library, compared after each container and without the images of
-            groups; seen 17,900 in cuFFT.
+        entries: entries in one library, images of groups included; seen 17,900 in cuFFT.
         issues: issues kept for one library; the rest are counted.
-        members: members of one static archive.
+        members: members of one static archive, those of archives in it included.
         sections: sections of one ELF file; seen 2,621 in a cubin, objects of C++ sources compiled
             with a section a function have some ten thousands.
         text_bytes: one PTX text found outside a container; seen 4 MB.
@@ -35,6 +36,14 @@ class Limits(Record):
         archive_members: files in one target, nested archives included; seen 16,017 in a wheel,
             images hold some hundred thousands.
         depth: archives within archives; a wheel in a zip has 2, a layer of an image in a zip 3.
+        streams: compressed streams one behind the other in one file, beside one for each KiB that
+            they take or inflate to; parallel compressors write one for 64 KiB or more.
+        document_bytes: an inventory or verdict as JSON; seen 18,845,953 bytes of cuFFT alone. In
+            memory it takes some five times as much, one made to harm 25 times.
+        seconds: of one target, by the clock; 0 for any number. Looked at between containers,
+            members and pieces of data, so that one step may go on for longer.
+        until: when ``seconds`` are over, by ``time.monotonic``; set when a target is opened, and
+            not to be given.
     """
 
     image_bytes: int = 1 << 30
@@ -51,6 +60,48 @@ class Limits(Record):
     archive_bytes: int = 1 << 38
     archive_members: int = 2_000_000
     depth: int = 4
+    streams: int = 1000
+    document_bytes: int = 256 << 20
+    seconds: int = 0
+    until: float = 0.0
+
+    def started(self) -> Limits:
+        """Return the limits with the clock running; it is not started twice."""
+        if not self.seconds or self.until:
+            return self
+        return self._replace(until=time.monotonic() + self.seconds)
+
+    def late(self, location: str) -> LimitExceededError | None:
+        """Return the error that tells that ``seconds`` are over; None while they are not.
+
+        It is the same each time, so that it becomes one issue of a library.
+        """
+        if not self.until or time.monotonic() < self.until:
+            return None
+        return LimitExceededError(
+            f"reading took more than {self.seconds} seconds; the rest was not read",
+            limit="seconds",
+            allowed=self.seconds,
+            actual=self.seconds + 1,
+            location=location,
+            hint="raise the limit seconds, or 0 for any number",
+        )
+
+    def check_document(self, size: int, location: str) -> None:
+        """Refuse a document that is larger than any of fatbin's.
+
+        Raises:
+            LimitExceededError: it has more than ``document_bytes``.
+        """
+        if size > self.document_bytes:
+            raise LimitExceededError(
+                f"expected a document of at most {self.document_bytes} bytes, found more",
+                limit="document_bytes",
+                allowed=self.document_bytes,
+                actual=size,
+                location=location,
+                hint="raise the limit document_bytes if the document is trusted",
+            )
 
     def check_inflated(self, compressed_size: int, size: int, offset: int = -1) -> None:
         """Refuse sizes that only a bomb or damage would declare.
@@ -85,3 +136,56 @@ class Limits(Record):
 
 
 DEFAULT_LIMITS = Limits()
+NAMES = tuple(name for name in Limits._fields if name != "until")
+"""The limits that can be given."""
+OFF = frozenset(("seconds",))
+"""Those that 0 turns off; of the others 0 would allow nothing."""
+
+
+class Tally:
+    """What one library has taken of the limits that hold for all its parts together.
+
+    Attributes:
+        limits: what was allowed.
+        containers: read so far.
+        entries: read so far, images of groups included.
+        full: whether a limit was met, so that nothing more is to be read.
+    """
+
+    __slots__ = ("containers", "entries", "full", "limits")
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        """Begin with nothing taken."""
+        self.limits = limits
+        self.containers = 0
+        self.entries = 0
+        self.full = False
+
+    @property
+    def entries_left(self) -> int:
+        """How many entries may still be read."""
+        return max(0, self.limits.entries - self.entries)
+
+    def stop(self, location: str, offset: int) -> LimitExceededError | None:
+        """Return why no container may be read any more, or None."""
+        error = None
+        if self.containers >= self.limits.containers:
+            error = self.too_many("containers", location, offset)
+        elif self.limits.until:
+            error = self.limits.late(location)
+        self.full = self.full or error is not None
+        return error
+
+    def too_many(self, limit: str, location: str, offset: int) -> LimitExceededError:
+        """Return the error that tells that there are more containers or entries than allowed."""
+        self.full = True
+        allowed = int(getattr(self.limits, limit))
+        return LimitExceededError(
+            f"more than {allowed} {limit}; the rest of the file was not read",
+            limit=limit,
+            allowed=allowed,
+            actual=allowed + 1,
+            offset=offset,
+            location=location,
+            hint=f"raise the limit {limit} if the file is trusted",
+        )

@@ -20,7 +20,7 @@ import fatbin
 EPOCH = 1_700_000_000
 NO_ISOLATION = ("--no-isolation", "--skip-dependency-check")
 """The environment that runs the tests has what builds; a release builds in isolation."""
-SHIPPED = ("fatbin", "tests", "fixtures", "docs", "deploy", "benchmarks", "toolkits", ".ci")
+SHIPPED = ("fatbin", "tests", "fixtures", "docs", "deploy", "benchmarks", "fuzz", "toolkits", ".ci")
 LEAVINGS = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"}
 
 
@@ -85,6 +85,7 @@ def test_metadata(wheel: Path) -> None:
         "demangle",
         "dev",
         "docs",
+        "fuzz",
         "zstd",
     }
 

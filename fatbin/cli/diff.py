@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from fatbin.cli import exits
+from fatbin.cli import exits, limits
 from fatbin.cli.tell import PLATFORM_HELP, TARGET_HELP, tell
 
 TYPE_CHECKING = False
@@ -36,6 +36,7 @@ def configure_diff(parser: argparse.ArgumentParser) -> None:
         help="exit 1 when architectures, PTX versions or kernels differ",
     )
     parser.add_argument("--platform", default="", metavar="OS/ARCH", help=PLATFORM_HELP)
+    limits.add_option(parser.add_argument)
     parser.add_argument(
         "--format",
         choices=("text", "json", "markdown"),
@@ -52,6 +53,7 @@ def run_diff(arguments: argparse.Namespace) -> int:
         arguments.before,
         arguments.after,
         kernels=arguments.kernels,
+        limits=limits.limits_of(arguments),
         platform=arguments.platform,
     )
     if arguments.format == "json":

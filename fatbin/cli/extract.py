@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from fatbin.cli import exits
+from fatbin.cli import exits, limits
 from fatbin.cli.tell import PLATFORM_HELP, TARGET_HELP, tell
 from fatbin.errors import FatbinError
 
@@ -40,6 +40,7 @@ def configure_extract(parser: argparse.ArgumentParser) -> None:
         "--containers", action="store_true", help="whole containers that hold a selected image"
     )
     add("--platform", default="", metavar="OS/ARCH", help=PLATFORM_HELP)
+    limits.add_option(add)
     add("--list", action="store_true", help="say what would be written and write nothing")
     add("--force", action="store_true", help="replace files that are there already")
     add("--format", choices=("text", "json"), default="text", help="text (default), or JSON")
@@ -54,7 +55,8 @@ def run_extract(arguments: argparse.Namespace) -> int:
     selection = select(arguments.kind, arguments.arch, arguments.place, arguments.kernel)
     form = Form(raw=arguments.raw, containers=arguments.containers, write=not arguments.list)
     folder = Folder(arguments.output, force=arguments.force)
-    extraction = Extraction(folder, selection, form, platform=arguments.platform)
+    allowed = limits.limits_of(arguments)
+    extraction = Extraction(folder, selection, form, limits=allowed, platform=arguments.platform)
     written: list[Extracted] = []
     errors: list[FatbinError] = []
     for path in arguments.files:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from fatbin.cli import exits
+from fatbin.cli import exits, limits
 from fatbin.cli.tell import PLATFORM_HELP, TARGET_HELP, tell
 from fatbin.errors import ArchitectureError, FatbinError, MissingDependencyError
 
@@ -55,6 +55,7 @@ def configure_kernels(parser: argparse.ArgumentParser) -> None:
         help="order of the rows; numbers largest first (default: as in the file)",
     )
     parser.add_argument("--limit", type=int, metavar="N", help="the first N rows")
+    limits.add_option(parser.add_argument)
     parser.add_argument("--platform", default="", metavar="OS/ARCH", help=PLATFORM_HELP)
     parser.add_argument(
         "--format", choices=("text", "json", "csv"), default="text", help="text (default), ..."
@@ -104,6 +105,7 @@ def _selected(
             wanted=wanted,
             functions=arguments.functions,
             relocatable=arguments.relocatable,
+            limits=limits.limits_of(arguments),
             report=report,
             platform=arguments.platform,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from fatbin.cli import exits
+from fatbin.cli import exits, limits
 from fatbin.cli.tell import tell
 
 TYPE_CHECKING = False
@@ -32,6 +32,7 @@ def configure_probe(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="how long one module may take (default: 60)",
     )
+    limits.add_option(parser.add_argument)
     parser.add_argument("--names", action="store_true", help="in JSON: the names of the kernels")
     parser.add_argument(
         "--format",
@@ -52,6 +53,7 @@ def run_probe(arguments: argparse.Namespace) -> int:
         jit=arguments.jit,
         names=arguments.names,
         timeout=arguments.timeout,
+        limits=limits.limits_of(arguments),
     )
     for issue in found.issues:
         tell(issue)

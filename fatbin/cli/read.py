@@ -112,10 +112,15 @@ def _scan_all(arguments: argparse.Namespace, *, linkage: bool) -> tuple[Inventor
 def _scan(path: str, arguments: argparse.Namespace, *, linkage: bool) -> Inventory:
     from fatbin.scanning.scanner import Options  # noqa: PLC0415 - as above
 
+    how = scanning.How.of(arguments)
     options = Options(
-        linkage=linkage, kernels=False, verify=arguments.verify, platform=arguments.platform
+        how.limits,
+        linkage=linkage,
+        kernels=False,
+        verify=arguments.verify,
+        platform=arguments.platform,
     )
-    return scanning.scan_target(path, options, scanning.How.of(arguments))
+    return scanning.scan_target(path, options, how)
 
 
 def _tell(issues: tuple[Issue, ...]) -> None:

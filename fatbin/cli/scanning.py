@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fatbin.cli import progress
+from fatbin.cli import limits, progress
+from fatbin.limits import DEFAULT_LIMITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fatbin.inventory import Inventory
+    from fatbin.limits import Limits
     from fatbin.scanning.cache import Cache
     from fatbin.scanning.scanner import Options
 
@@ -22,6 +24,7 @@ def add_options(add: Callable[..., argparse.Action]) -> None:
         help="read packages, images, directories and environments again, and remember nothing",
     )
     progress.add_option(add)
+    limits.add_option(add)
 
 
 class How:
@@ -30,17 +33,23 @@ class How:
     Attributes:
         remember: whether a cache is used.
         show: whether a terminal shows how far it is.
+        limits: what a target may cost.
     """
 
-    def __init__(self, *, remember: bool, show: bool) -> None:
-        """Keep both."""
+    def __init__(self, *, remember: bool, show: bool, limits: Limits = DEFAULT_LIMITS) -> None:
+        """Keep all."""
         self.remember = remember
         self.show = show
+        self.limits = limits
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> How:
         """Return what the options say."""
-        return cls(remember=not arguments.no_cache, show=not arguments.no_progress)
+        return cls(
+            remember=not arguments.no_cache,
+            show=not arguments.no_progress,
+            limits=limits.limits_of(arguments),
+        )
 
     def cache(self) -> Cache | None:
         """Return the cache; None where none is wanted."""

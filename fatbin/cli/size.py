@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from fatbin.cli import exits
+from fatbin.cli import exits, limits
 from fatbin.cli.tell import PLATFORM_HELP, TARGET_HELP, tell, tell_error
 from fatbin.errors import FatbinError
 
@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fatbin.limits import Limits
     from fatbin.scanning.parts import Part
     from fatbin.survey.kernel_sizes import LibraryKernels
     from fatbin.survey.sizes import Account
@@ -44,6 +45,7 @@ def configure_size(parser: argparse.ArgumentParser) -> None:
         help="text (default), or everything as JSON or comma-separated values",
     )
     parser.add_argument("--platform", default="", metavar="OS/ARCH", help=PLATFORM_HELP)
+    limits.add_option(parser.add_argument)
     parser.add_argument(
         "--allow-empty", action="store_true", help="exit 0 when there is no device code"
     )
@@ -56,10 +58,11 @@ def run_size(arguments: argparse.Namespace) -> int:
     accounts: list[Account] = []
     kernels: list[tuple[str, LibraryKernels]] = []
     failed = False
+    allowed = limits.limits_of(arguments)
     for path in arguments.files:
-        each = _kernels_of(path, kernels) if arguments.by == "kernel" else None
+        each = _kernels_of(path, kernels, allowed) if arguments.by == "kernel" else None
         try:
-            accounts.append(account(path, platform=arguments.platform, each=each))
+            accounts.append(account(path, limits=allowed, platform=arguments.platform, each=each))
         except FatbinError as exc:
             tell_error(exc)
             failed = True
@@ -81,12 +84,14 @@ def run_size(arguments: argparse.Namespace) -> int:
     return exits.PASS
 
 
-def _kernels_of(path: str, kernels: list[tuple[str, LibraryKernels]]) -> Callable[[Part], None]:
+def _kernels_of(
+    path: str, kernels: list[tuple[str, LibraryKernels]], allowed: Limits
+) -> Callable[[Part], None]:
     """Return what adds the kernels of each library of a target while it is open."""
     from fatbin.survey.kernel_sizes import library_kernels  # noqa: PLC0415 - opens images
 
     def each(part: Part) -> None:
-        library = library_kernels(part)
+        library = library_kernels(part, allowed)
         if library is not None:
             kernels.append((path, library))
 

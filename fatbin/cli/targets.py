@@ -13,6 +13,7 @@ from fatbin.inventory import Inventory
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fatbin.cli.scanning import How
+    from fatbin.limits import Limits
     from fatbin.scanning.scanner import Options
 
 STDIN = "-"
@@ -35,24 +36,26 @@ def read_target(path: str, how: How, *, verify: bool, platform: str = "") -> Inv
     """
     if path == STDIN:
         return _from_input(how, verify=verify, platform=platform)
-    data = _saved(path)
+    data = _saved(path, how.limits)
     if data is not None:
         return _document(data, path)
-    return scan_target(path, _options(verify=verify, platform=platform), how)
+    return scan_target(path, _options(how, verify=verify, platform=platform), how)
 
 
-def _options(*, verify: bool, platform: str) -> Options:
+def _options(how: How, *, verify: bool, platform: str) -> Options:
     from fatbin.scanning.scanner import Options  # noqa: PLC0415 - documents need no scanner
 
-    return Options(linkage=True, kernels=True, verify=verify, platform=platform)
+    return Options(how.limits, linkage=True, kernels=True, verify=verify, platform=platform)
 
 
 def _from_input(how: How, *, verify: bool, platform: str) -> Inventory:
     """Return the inventory that comes through a pipe, or that of a file that does."""
     head = _standard_input(_HEAD_BYTES)
     if head.removeprefix(_BOM).lstrip()[:1] in (b"{", b"["):
-        return _document(head + _standard_input(), "standard input")
-    return scan_input(head, _options(verify=verify, platform=platform), how)
+        data = head + _standard_input(how.limits.document_bytes + 1)
+        how.limits.check_document(len(data), "standard input")
+        return _document(data, "standard input")
+    return scan_input(head, _options(how, verify=verify, platform=platform), how)
 
 
 def _standard_input(size: int = -1) -> bytes:
@@ -65,19 +68,29 @@ def _standard_input(size: int = -1) -> bytes:
         raise SourceError(f"cannot be read: {exc.strerror or exc}", location=STDIN) from exc
 
 
-def _saved(path: str) -> bytes | None:
-    """Return the bytes of a JSON document or of a pipe; None for other files, and missing ones."""
+def _saved(path: str, limits: Limits) -> bytes | None:
+    """Return the bytes of a JSON document or of a pipe; None for other files, and missing ones.
+
+    Raises:
+        LimitExceededError: a document that is too large.
+    """
     try:
-        mode = os.stat(path).st_mode
+        status = os.stat(path)
+        mode = status.st_mode
         if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
             return None
         with open(path, "rb") as file:
             head = file.read(_HEAD_BYTES)
             if stat.S_ISREG(mode) and head.removeprefix(_BOM).lstrip()[:1] != b"{":
                 return None
-            return head + file.read()
+            size, data = status.st_size, b""
+            if size <= limits.document_bytes:  # of a pipe nobody knows it before
+                data = head + file.read(limits.document_bytes + 1)
+                size = len(data)
     except (OSError, ValueError):
         return None  # the scanner says what is wrong
+    limits.check_document(size, path)
+    return data
 
 
 def _document(data: bytes, name: str) -> Inventory:

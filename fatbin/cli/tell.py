@@ -20,7 +20,7 @@ PLATFORM_HELP = (
 
 def tell(message: object) -> None:
     """Write one line; what it quotes from a file cannot steer the terminal or add lines."""
-    from fatbin.report.table import printable  # noqa: PLC0415 - most runs have nothing to tell
+    from fatbin.errors import printable  # noqa: PLC0415 - most runs have nothing to tell
 
     if sys.stderr is not None:
         sys.stderr.write(f"fatbin: {printable(str(message))}\n")

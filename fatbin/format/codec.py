@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 
-from fatbin.errors import DecompressionError, MissingDependencyError
+from fatbin.errors import DecompressionError, LimitExceededError, MissingDependencyError
 from fatbin.kinds import Compression
 from fatbin.limits import DEFAULT_LIMITS
 
@@ -40,7 +40,7 @@ def decompress(
         location: of the library, for messages.
 
     Raises:
-        LimitExceededError: ``size`` is over the limits.
+        LimitExceededError: ``size`` is over the limits, or there is no memory for it.
         DecompressionError: a damaged stream, or one of another length.
         MissingDependencyError: LZ4 or zstd without cramjam.
     """
@@ -56,6 +56,16 @@ def decompress(
             if compression is Compression.ZLIB
             else _inflate_cramjam(data, compression, size)
         )
+    except MemoryError as exc:
+        raise LimitExceededError(
+            f"there is no memory for an image of {size} bytes",
+            limit="image_bytes",
+            allowed=limits.image_bytes,
+            actual=size,
+            offset=offset,
+            location=location,
+            hint="lower the limit image_bytes to what the process may have",
+        ) from exc
     except damage as exc:
         reason = " ".join(str(exc).split()) or type(exc).__name__
         raise DecompressionError(

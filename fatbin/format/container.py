@@ -7,11 +7,12 @@ was whole before it is kept, and the walk resumes at the next container signatur
 
 from __future__ import annotations
 
+from itertools import repeat
+
 from fatbin._record import Record
 from fatbin.errors import (
     BadMagicError,
     FormatError,
-    LimitExceededError,
     SizeMismatchError,
     TruncatedError,
     UnsupportedVersionError,
@@ -20,7 +21,7 @@ from fatbin.errors import (
 from fatbin.format.entry import ENTRY_SIZE, ENTRY_VERSION, EntryHeader
 from fatbin.format.layouts import CONTAINER_HEADER, ENTRY_HEADER
 from fatbin.kinds import kind_label
-from fatbin.limits import DEFAULT_LIMITS
+from fatbin.limits import DEFAULT_LIMITS, Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,8 +76,7 @@ def walk(
     *,
     limits: Limits = DEFAULT_LIMITS,
     report: Report | None = None,
-    containers: int = 0,
-    entries: int = 0,
+    tally: Tally | None = None,
 ) -> Iterator[Container]:
     """Yield every container of a view that should hold nothing else but zero padding.
 
@@ -84,36 +84,36 @@ def walk(
         view: the bytes of a section or of a bare file.
         limits: how many containers and entries at the most.
         report: gets an error for each damaged place; without it the first error is raised.
-        containers: how many of the limit other sections of the library have used.
-        entries: likewise.
+        tally: what other sections of the library have taken of the limits, which are its own then.
 
     Raises:
         FormatError: damage, when no ``report`` is given.
         LimitExceededError: too many containers or entries, when no ``report`` is given.
     """
     report = report or raise_error
+    tally = tally or Tally(limits)
     buffer, start, last = view.buffer, view.start, view.size - HEADER_SIZE
     position = 0
-    most_containers, most_entries = limits.containers, limits.entries
-    while True:
+    while not tally.full:
         if position > last or not buffer[start + position]:  # mostly the next container is here
             position = view.find_not_zero(position)
             if position > last:
                 if position < view.size:
                     report(_junk(view, position))
                 return
-        if containers >= most_containers or entries > most_entries:
-            report(_too_many(view, position, limits, entries))
+        error = tally.stop(view.name, view.report_offset(position))
+        if error is not None:
+            report(error)
             return
-        container, position = read_container(view, position, report)
+        container, position = read_container(view, position, report, tally)
         if container is not None:
-            containers += 1
-            entries += len(container.raw)
             yield container
 
 
-def read_container(view: View, position: int, report: Report) -> tuple[Container | None, int]:
-    """Read the container at an offset of the view.
+def read_container(
+    view: View, position: int, report: Report, tally: Tally
+) -> tuple[Container | None, int]:
+    """Read the container at an offset of the view, and count it and its entries.
 
     Returns:
         The container (None when its header is unusable) and where to go on: the offset behind it,
@@ -145,7 +145,9 @@ def read_container(view: View, position: int, report: Report) -> tuple[Container
     # The hot loop: entry headers until the end or the first that cannot be one.
     raw: list[tuple[int, ...]] = []
     last = end - ENTRY_SIZE
-    while reached <= last:
+    for _ in repeat(None, tally.entries_left):
+        if reached > last:
+            break
         fields = _unpack_entry(buffer, reached)
         entry_header_size = fields[2]
         following = reached + entry_header_size + fields[3]
@@ -155,10 +157,17 @@ def read_container(view: View, position: int, report: Report) -> tuple[Container
         reached = following
     whole = reached == declared
     offset = start - view.origin
+    tally.containers += 1
+    tally.entries += len(raw)
     if whole:
         return Container(view, offset, version, reached - start, whole, raw), reached - view.start
+    if not tally.entries_left and reached <= last:
+        report(tally.too_many("entries", view.name, reached - view.origin))
+        return Container(view, offset, version, reached - start, whole, raw), view.size
     report(_damage(view, reached, declared))
+    kept = len(raw)
     reached = _keep_straddling_entry(view, raw, reached)
+    tally.entries += len(raw) - kept
     container = Container(view, offset, version, reached - start, whole, raw)
     return container, _next_signature(view, reached - view.start)
 
@@ -221,20 +230,6 @@ def _junk(view: View, position: int) -> FormatError:
         field="container header",
         expected=f"{HEADER_SIZE} bytes",
         found=f"{left} bytes",
-        location=view.name,
-    )
-
-
-def _too_many(view: View, position: int, limits: Limits, entries: int) -> LimitExceededError:
-    limit, allowed, actual = "containers", limits.containers, limits.containers + 1
-    if entries > limits.entries:
-        limit, allowed, actual = "entries", limits.entries, entries
-    return LimitExceededError(
-        f"more than {allowed} {limit}; the rest of the file was not read",
-        limit=limit,
-        allowed=allowed,
-        actual=actual,
-        offset=view.report_offset(position),
         location=view.name,
     )
 

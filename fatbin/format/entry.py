@@ -17,7 +17,7 @@ from fatbin.errors import (
 )
 from fatbin.format.layouts import ENTRY_HEADER, GROUP_HEADER, GROUP_MEMBER, OPTIONS_RECORD
 from fatbin.kinds import SASS_KINDS, Compression, EntryFlags, EntryKind, compression_of
-from fatbin.limits import DEFAULT_LIMITS
+from fatbin.limits import DEFAULT_LIMITS, Tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,8 +129,12 @@ def read_payload(
         )
     check_entry(view, header, limits, raise_error)
     if compression is Compression.NONE:
-        return view.read(header.payload_offset, header.padded_size, "payload", limits.image_bytes)
-    data = view.read(header.payload_offset, header.compressed_size, "payload", limits.image_bytes)
+        return view.read(
+            header.payload_offset, header.padded_size, "payload", limits.image_bytes, "image_bytes"
+        )
+    data = view.read(
+        header.payload_offset, header.compressed_size, "payload", limits.image_bytes, "image_bytes"
+    )
     return decompress(
         data,
         compression,
@@ -237,12 +241,15 @@ def _inside(
 # Groups -----------------------------------------------------------------------------------------
 
 
-def unfold(view: View, group: EntryHeader, report: Report) -> tuple[EntryHeader, ...]:
+def unfold(
+    view: View, group: EntryHeader, report: Report, tally: Tally | None = None
+) -> tuple[EntryHeader, ...]:
     """Return the headers of a group's images; damage goes to ``report``.
 
     A member's own length is not stored: it follows from its name and options record.
-    ``view`` must be one whose offsets are the library's.
+    ``view`` must be one whose offsets are the library's. The images are counted in ``tally``.
     """
+    tally = tally or Tally()
     at = group.options_offset or ENTRY_SIZE
     if not _inside(view, group, "options_offset", 20, at, GROUP_HEADER.size, report):
         return ()
@@ -261,9 +268,13 @@ def unfold(view: View, group: EntryHeader, report: Report) -> tuple[EntryHeader,
                 location=view.name,
             )
         )
+    count = min(count, max(0, room))
+    if count > tally.entries_left:
+        count = tally.entries_left
+        report(tally.too_many("entries", view.name, group.offset + at))
     members: list[EntryHeader] = []
     position = at + GROUP_HEADER.size
-    for _ in range(min(count, max(0, room))):
+    for _ in range(count):
         if position + GROUP_MEMBER.size > end:
             report(_member_error(view, group, position, end))
             break
@@ -273,6 +284,7 @@ def unfold(view: View, group: EntryHeader, report: Report) -> tuple[EntryHeader,
             break
         members.append(member)
         position += member.header_size
+    tally.entries += len(members)
     return tuple(members)
 
 

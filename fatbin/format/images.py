@@ -173,7 +173,11 @@ class Cubin:
             section = sections[index]
             try:
                 code = view.read(
-                    section.offset, section.file_size, section.name, self._limits.image_bytes
+                    section.offset,
+                    section.file_size,
+                    section.name,
+                    self._limits.image_bytes,
+                    "image_bytes",
                 )
             except FatbinError as exc:
                 self._report(exc)
@@ -190,7 +194,11 @@ class Cubin:
             if section.name == name:
                 try:
                     return self._view.read(
-                        section.offset, section.file_size, name, self._limits.image_bytes
+                        section.offset,
+                        section.file_size,
+                        name,
+                        self._limits.image_bytes,
+                        "image_bytes",
                     )
                 except FatbinError as exc:
                     self._report(exc)

@@ -60,7 +60,7 @@ class View:
         Raises:
             TruncatedError: the window is not inside this view.
         """
-        self.require(offset, size, name or "window")
+        self.require(offset, size, "member" if name else "window")
         inner = View(
             self.buffer, name or self.name, self.start + offset, self.start + offset + size
         )
@@ -93,8 +93,22 @@ class View:
                 location=self.name,
             )
 
-    def read(self, offset: int, size: int, what: str = "data", limit: int = 1 << 30) -> bytes:
+    def read(
+        self,
+        offset: int,
+        size: int,
+        what: str = "data",
+        limit: int = 1 << 30,
+        limit_name: str = "header_bytes",
+    ) -> bytes:
         """Return a copy of some bytes.
+
+        Args:
+            offset: of the first.
+            size: how many.
+            what: they are, for messages.
+            limit: how many at the most.
+            limit_name: the field of :class:`fatbin.Limits` that ``limit`` is of.
 
         Raises:
             TruncatedError: they are not inside the view.
@@ -104,7 +118,7 @@ class View:
         if size > limit:
             raise LimitExceededError(
                 f"{what} of {size} bytes is larger than the limit of {limit} bytes",
-                limit="header_bytes",
+                limit=limit_name,
                 allowed=limit,
                 actual=size,
                 offset=self.report_offset(offset),

@@ -12,6 +12,7 @@ import os
 from fatbin._record import Record
 from fatbin.errors import BaselineError, SourceError
 from fatbin.judge.verdict import SCHEMA_VERSION, Finding, Severity, Verdict
+from fatbin.limits import DEFAULT_LIMITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,11 +61,13 @@ class Excuses:
         """
         self._now = _Names(libraries)
         self._before = _Names(baseline.names)
-        self._left: dict[Key, list[Finding]] = {}
+        # How many there are of each rank: one key can have any number of them.
+        self._left: dict[Key, dict[int, int]] = {}
         for finding in baseline.findings:
             place = _tidy(finding.location)
             key = (finding.code, place, _device(finding.gpu))
-            self._left.setdefault(key, []).append(finding)
+            ranks = self._left.setdefault(key, dict.fromkeys(sorted(_RANKS.values()), 0))
+            ranks[_RANKS[finding.severity]] += 1
 
     def covers(self, finding: Finding) -> bool:
         """Tell whether the baseline has a finding, as bad or worse, and use that one up."""
@@ -72,17 +75,17 @@ class Excuses:
         if rank is None:
             return False
         key = (finding.code, self._place_before(finding.location), _device(finding.gpu))
-        left = self._left.get(key, [])
-        fitting = [one for one in left if _RANKS[one.severity] >= rank]
-        if not fitting:
-            return False
-        left.remove(min(fitting, key=lambda one: _RANKS[one.severity]))
-        return True
+        left = self._left.get(key, {})
+        for fitting, count in left.items():  # the least bad that will do
+            if fitting >= rank and count:
+                left[fitting] -= 1
+                return True
+        return False
 
     def gone(self, gpus: Iterable[str]) -> int:
         """Return how many findings nobody used, without those of GPUs that were not asked for."""
         asked = {"", *map(_device, gpus)}
-        return sum(len(left) for (_, _, gpu), left in self._left.items() if gpu in asked)
+        return sum(sum(left.values()) for (_, _, gpu), left in self._left.items() if gpu in asked)
 
     def _place_before(self, location: str) -> str:
         """Return where the library of a finding was: at its location, or where its name was."""
@@ -134,18 +137,20 @@ def read_baseline(path: str | os.PathLike[str]) -> Baseline:
 
     Raises:
         SourceError: the file cannot be read.
+        LimitExceededError: it is larger than any verdict.
         BaselineError: it is no verdict, or one of a later schema version; names what is wrong.
     """
     name = os.fspath(path)
     try:
         with open(name, "rb") as file:
-            data = file.read()
+            data = file.read(DEFAULT_LIMITS.document_bytes + 1)
     except OSError as exc:
         reason = exc.strerror or str(exc)
         msg = f"the baseline cannot be read: {reason}"
         raise SourceError(msg, location=name or repr(name), hint=_HINT) from exc
     except ValueError as exc:  # a NUL in the path
         raise SourceError(f"the baseline cannot be read: {exc}", location=name) from exc
+    DEFAULT_LIMITS.check_document(len(data), name)
     try:
         return _baseline(_parsed(data))
     except BaselineError as exc:

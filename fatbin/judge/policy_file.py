@@ -21,6 +21,8 @@ PROJECT = "pyproject.toml"
 _TABLE = "tool.fatbin"
 MOST_BYTES = 1 << 20
 """Larger files are refused: they are something else."""
+_MOST_PARTS = 200
+_NOT_OF_A_KEY = r"[^\w.\-\"' \t]+"
 _MOST_LINES = 400
 """In longer files the line of a bad value is not looked for."""
 
@@ -128,9 +130,29 @@ def _loads(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
+def _check_keys(text: str, path: str) -> None:
+    """Refuse keys of so many parts that the reader of the standard library takes minutes for them.
+
+    Its time grows with their square and more. What looks like one in a string counts too.
+
+    Raises:
+        PolicyError: there is one.
+    """
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count(".") <= _MOST_PARTS:
+            continue
+        if any(piece.count(".") > _MOST_PARTS for piece in re.split(_NOT_OF_A_KEY, line)):
+            msg = f"expected keys of at most {_MOST_PARTS} parts, found more dots than that in one"
+            raise PolicyError(msg, line=number, location=path)
+
+
 def _parsed(data: bytes, path: str) -> dict[str, Any]:
     try:
-        return _loads(data.decode())
+        text = data.decode()
+        _check_keys(text, path)
+        return _loads(text)
+    except PolicyError:
+        raise
     except UnicodeDecodeError as exc:
         line = data.count(b"\n", 0, exc.start) + 1
         msg = f"expected UTF-8 text, found the byte {data[exc.start]:#04x}"
@@ -141,11 +163,11 @@ def _parsed(data: bytes, path: str) -> dict[str, Any]:
     except ValueError as exc:  # of TOML, and of numbers with too many digits
         said = str(exc).partition("\n")[0]
         place = re.search(r" \(at line (\d+), (column \d+)\)", said)
-        text = said.replace(place[0], f" at {place[2]}") if place else said
+        reason = said.replace(place[0], f" at {place[2]}") if place else said
         line = int(place[1]) if place else 0
         if said.endswith("(at end of document)"):
             line = len(data.splitlines()) or 1
-        raise PolicyError(f"expected TOML, found: {text}", line=line, location=path) from exc
+        raise PolicyError(f"expected TOML, found: {reason}", line=line, location=path) from exc
 
 
 def _table_of(document: dict[str, Any]) -> object | None:

@@ -7,9 +7,9 @@ import sys
 
 from fatbin._record import Record
 from fatbin.errors import FormatError, LimitExceededError, UnknownFormatError
-from fatbin.inventory import Issue, Module
 from fatbin.judge.choice import Choice, How
 from fatbin.kinds import Place
+from fatbin.scanning.collector import Collector
 from fatbin.scanning.parts import (
     file_parts,
     holder_of,
@@ -24,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fatbin.errors import FatbinError
     from fatbin.format.view import View
+    from fatbin.inventory import Issue, Module
     from fatbin.judge.loader import Loader
     from fatbin.limits import Limits
 
@@ -89,14 +90,10 @@ def plan(path: str, limits: Limits) -> Plan:
         SourceError: the file cannot be read.
         UnknownFormatError: the file is none of the known formats.
     """
+    limits = limits.started()
     items: list[Item] = []
     files: dict[SourceFile, int] = {}
-    issues: list[Issue] = []
-
-    def report(error: FatbinError) -> None:
-        if len(issues) < limits.issues:
-            issues.append(Issue.of(error))
-
+    report = Collector(path, limits)
     with open_view(path) as whole:
         kind, form = kind_and_format(whole)
         if kind:
@@ -123,7 +120,7 @@ def plan(path: str, limits: Limits) -> Plan:
                 )
                 for module in sorted(found, key=lambda module: module.offset)
             )
-    return Plan(tuple(items), tuple(files), tuple(issues))
+    return Plan(tuple(items), tuple(files), report.issues)
 
 
 def _file_of(path: str, view: View) -> SourceFile:

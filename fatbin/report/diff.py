@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fatbin.report.table import printable, writer
+from fatbin.errors import printable
+from fatbin.report.table import writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

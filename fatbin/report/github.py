@@ -5,9 +5,9 @@ The outcome comes first: GitHub shows ten annotations of each level for a step a
 
 from __future__ import annotations
 
+from fatbin.errors import printable
 from fatbin.judge.verdict import Outcome, Severity
 from fatbin.report.sections import sections, summary
-from fatbin.report.table import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

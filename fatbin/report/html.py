@@ -17,10 +17,11 @@ from html import escape
 from importlib.resources import files
 
 from fatbin import __version__
+from fatbin.errors import printable
 from fatbin.judge.verdict import Outcome, Severity, worst
 from fatbin.report.html_chart import chart
 from fatbin.report.sections import coverage, sections, summary
-from fatbin.report.table import printable, size_text
+from fatbin.report.table import size_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from html import escape
 
-from fatbin.report.table import printable, size_text
+from fatbin.errors import printable
+from fatbin.report.table import size_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
+from fatbin.errors import printable
 from fatbin.judge.verdict import Outcome, Severity, worst
 from fatbin.report.sections import coverage, sections, summary
-from fatbin.report.table import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import chain
 
-from fatbin.report.table import printable
+from fatbin.errors import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from html import escape
 
+from fatbin.errors import printable
 from fatbin.judge.verdict import Outcome
 from fatbin.report.sections import cells, coverage, is_plain, sections, summary
-from fatbin.report.table import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

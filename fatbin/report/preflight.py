@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from fatbin.report.table import printable, writer
+from fatbin.errors import printable
+from fatbin.report.table import writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

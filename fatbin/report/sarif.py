@@ -12,9 +12,9 @@ import os
 from urllib.parse import quote
 
 from fatbin import __version__
+from fatbin.errors import printable
 from fatbin.judge.verdict import Severity
 from fatbin.report.sections import sections, summary
-from fatbin.report.table import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from fatbin.errors import printable
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -107,13 +109,6 @@ class RichWriter:
         for row in rows:
             table.add_row(*(Text(printable(cell), style=TONES.get(cell, "")) for cell in row))
         self._console.print(table)
-
-
-def printable(text: str) -> str:
-    """Return text that cannot steer a terminal: control characters of hostile names escaped."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def size_text(size: int) -> str:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 
+from fatbin.errors import printable
 from fatbin.judge.verdict import Outcome, Severity
 from fatbin.report.sections import by_distribution, cells, coverage, is_plain, sections, summary
-from fatbin.report.table import printable, writer
+from fatbin.report.table import writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

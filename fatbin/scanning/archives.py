@@ -40,48 +40,89 @@ class Member(Record):
     thin: bool
 
 
-def read_members(view: View, limits: Limits, report: Report) -> Iterator[Member]:
-    """Yield the members in order, without symbol and name tables.
+class Members:
+    """Reads the members of an archive, and of archives in it, all within one limit."""
 
-    Damage is reported and ends the walk: nothing says where the next header stands.
-    """
-    thin = view.peek(0, len(THIN_ARCHIVE_MAGIC)) == THIN_ARCHIVE_MAGIC
-    names = b""
-    position = len(ARCHIVE_MAGIC)
-    count = 0
-    while position < view.size:
+    def __init__(self, limits: Limits, report: Report) -> None:
+        """Begin with none read; damage and what is over a limit go to ``report``."""
+        self._limits = limits
+        self._report = report
+        self._count = 0
+
+    def of(self, view: View) -> Iterator[Member]:
+        """Yield the members in order, without symbol and name tables.
+
+        Damage ends the walk: nothing says where the next header stands.
+        """
+        thin = view.peek(0, len(THIN_ARCHIVE_MAGIC)) == THIN_ARCHIVE_MAGIC
+        names = b""
+        position = len(ARCHIVE_MAGIC)
+        while position < view.size:
+            try:
+                name, size = _header(view, position)
+            except FormatError as exc:
+                self._report(exc)
+                return
+            start = position + AR_MEMBER.size
+            table = name in _TABLES
+            stored = not thin or table or name == "//"
+            if stored and start + size > view.size:
+                self._report(_cut_off(view, name, start, size))
+                size = view.size - start
+            position = start + (size + (size & 1) if stored else 0)
+            if table:
+                continue
+            if name == "//":
+                names = self._names(view, start, size)
+                continue
+            if not self._counted(view, start):
+                return
+            yield _named(view, name, names, start, size, thin=thin)
+
+    def _names(self, view: View, start: int, size: int) -> bytes:
         try:
-            name, size = _header(view, position)
-        except FormatError as exc:
-            report(exc)
-            return
-        start = position + AR_MEMBER.size
-        table = name in _TABLES
-        stored = not thin or table or name == "//"
-        if stored and start + size > view.size:
-            report(
-                TruncatedError(
-                    f"member {name} of {size} bytes runs past the end of the archive "
-                    f"at {view.size:#x}",
-                    offset=start,
-                    field="size",
-                    expected=f"{size} bytes",
-                    found=f"{view.size - start} bytes",
-                    location=view.name,
+            return view.read(start, size, "name table", self._limits.header_bytes)
+        except LimitExceededError as exc:
+            self._report(exc)
+            return view.peek(start, self._limits.header_bytes)
+
+    def deeper(self, depth: int, location: str) -> bool:
+        """Tell whether an archive in an archive may be read; one that may not is told."""
+        most = self._limits.depth
+        if depth >= most:
+            self._report(
+                LimitExceededError(
+                    f"archives are nested more than {most} deep; not read",
+                    limit="depth",
+                    allowed=most,
+                    actual=depth + 1,
+                    location=location,
+                    hint="raise the limit depth if the archive is trusted",
                 )
             )
-            size = view.size - start
-        position = start + (size + (size & 1) if stored else 0)
-        if table:
-            continue
-        if name == "//":
-            names = view.peek(start, min(size, limits.header_bytes))
-            continue
-        count += 1
-        if count > limits.members:
-            report(_too_many(view, start, limits))
-            return
-        yield _named(view, name, names, start, size, thin=thin)
+        return depth < most
+
+    def _counted(self, view: View, offset: int) -> bool:
+        """Count a member; False, and told, when it is one too many or too late."""
+        self._count += 1
+        limits = self._limits
+        error = limits.late(view.name)
+        if error is None and self._count > limits.members:
+            error = _too_many(view, offset, limits)
+        if error is not None:
+            self._report(error)
+        return error is None
+
+
+def _cut_off(view: View, name: str, start: int, size: int) -> TruncatedError:
+    return TruncatedError(
+        f"member {name} of {size} bytes runs past the end of the archive at {view.size:#x}",
+        offset=start,
+        field="size",
+        expected=f"{size} bytes",
+        found=f"{view.size - start} bytes",
+        location=view.name,
+    )
 
 
 def _is_number(text: str) -> bool:
@@ -126,4 +167,5 @@ def _too_many(view: View, offset: int, limits: Limits) -> LimitExceededError:
         actual=limits.members + 1,
         offset=offset,
         location=view.name,
+        hint="raise the limit members if the archive is trusted",
     )

@@ -36,7 +36,7 @@ class Collector:
             return tuple(self._issues)
         more = Issue(
             code="LimitExceeded",
-            message=f"{self._left_out} more issues were left out",
+            message=f"{self._left_out} more issues were left out (limit issues)",
             location=self._location,
             field="issues",
             expected=f"at most {self._limit}",

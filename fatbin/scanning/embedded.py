@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fatbin.format.cubin import CubinHead
     from fatbin.format.ptx import PtxHead
     from fatbin.format.view import View
-    from fatbin.limits import Limits
+    from fatbin.limits import Tally
 
     Range = tuple[int, int]
 
@@ -59,21 +59,20 @@ class Found(Record):
     content: Container | CubinHead | PtxHead
 
 
-def search(
-    view: View, taken: list[Range], limits: Limits, report: Report, containers: int = 0
-) -> Iterator[Found]:
+def search(view: View, taken: list[Range], tally: Tally, report: Report) -> Iterator[Found]:
     """Yield what lies in the parts of a view that are not ``taken``.
 
     Args:
         view: a whole library.
         taken: ``(start, stop)`` ranges that need no search.
-        limits: ``containers`` bounds the finds, ``text_bytes`` a PTX text.
+        tally: what named sections have taken of the limits: ``containers`` bounds the finds,
+            ``entries`` what is in them, ``text_bytes`` a PTX text.
         report: gets an error for each damaged place.
-        containers: how many of the limit named sections have used.
     """
+    limits = tally.limits
     free = gaps(taken, view.size)
     covered = list(taken)
-    sweep = _Sweep(view, free, limits, report, max(1, limits.containers - containers))
+    sweep = _Sweep(view, free, tally, report)
     try:
         for start, stop in free:
             for found in sweep.run(start, stop):
@@ -85,10 +84,10 @@ def search(
     for what, noted in (("places that could be cubins", cubins), ("PTX directives", texts)):
         if len(noted) >= limits.containers:
             report(_too_many(what, limits.containers, noted[-1], view, "containers"))
-    for found in _cubins(view, cubins, gaps(covered, view.size), limits, report):
+    for found in _cubins(view, cubins, gaps(covered, view.size), tally, report):
         covered.append((found.offset, found.offset + found.size))
         yield found
-    yield from _texts(view, texts, gaps(covered, view.size), limits, report)
+    yield from _texts(view, texts, gaps(covered, view.size), tally, report)
 
 
 def gaps(taken: list[Range], size: int) -> list[Range]:
@@ -107,13 +106,13 @@ def gaps(taken: list[Range], size: int) -> list[Range]:
 class _Sweep:
     """One pass over the gaps of a view; containers are read, candidates for the rest are noted."""
 
-    def __init__(
-        self, view: View, free: list[Range], limits: Limits, report: Report, left: int
-    ) -> None:
+    def __init__(self, view: View, free: list[Range], tally: Tally, report: Report) -> None:
+        limits = tally.limits
         self._view = view
         self._report = report
-        self._limits = limits
-        self._left = left
+        self._tally = tally
+        # Each place that looks like a container counts, since each is looked at.
+        self._left = 0 if tally.full else max(1, limits.containers - tally.containers)
         # A file is read into small buffers rather than through the map: no page faults, and a
         # window is searched three times while it is in the processor's cache.
         from_file = view.descriptor >= 0 and hasattr(os, "preadv")
@@ -141,12 +140,14 @@ class _Sweep:
             if view.peek(first, len(SIGNATURE)) != SIGNATURE:
                 continue
             self._count(first)
-            container, resume = read_container(view, first, self._report)
+            container, resume = read_container(view, first, self._report, self._tally)
             if container is not None:
                 yield Found(first, container.size, container)
                 position = max(position, first + container.size)
             else:
                 position = max(position, min(resume, stop))
+            if self._tally.full:
+                self._left = 0
 
     def close(self) -> None:
         """End what runs beside the sweep; what was noted is whole then."""
@@ -156,6 +157,9 @@ class _Sweep:
         """Return a window to go on in; None when the file turned out to be shorter."""
         window = self._windows[0]
         if not window.holds(position, stop, _OVERLAP):
+            if _late(self._view, self._tally, self._report):
+                self._left = 0
+                return None
             self._windows.reverse()
             window = self._windows[0]
             self.notes.wait(window)
@@ -171,8 +175,16 @@ class _Sweep:
         """Count a container; tell when it was the last one allowed."""
         self._left -= 1
         if self._left == 0:
-            allowed = self._limits.containers
+            allowed = self._tally.limits.containers
             self._report(_too_many("containers", allowed, offset, self._view, "containers"))
+
+
+def _late(view: View, tally: Tally, report: Report) -> bool:
+    """Tell whether the time is over, and report it."""
+    error = tally.limits.late(view.name)
+    if error is not None:
+        report(error)
+    return error is not None
 
 
 def _within(offsets: list[int], free: list[Range]) -> Iterator[Range]:
@@ -187,7 +199,7 @@ def _within(offsets: list[int], free: list[Range]) -> Iterator[Range]:
 
 
 def _cubins(
-    view: View, offsets: list[int], free: list[Range], limits: Limits, report: Report
+    view: View, offsets: list[int], free: list[Range], tally: Tally, report: Report
 ) -> Iterator[Found]:
     """Read the cubins among the candidates that lie in free ranges."""
     from fatbin.format.cubin import is_cubin, read_cubin_head  # noqa: PLC0415 - few files have any
@@ -200,12 +212,14 @@ def _cubins(
         start = view.peek(offset, 64)
         if offset < reached or not is_cubin(start):
             continue
+        if _late(view, tally, report):
+            return
         tables += _table_bytes(view, offset, stop, start)
         if tables > most:
             report(_too_many("bytes of section tables of embedded cubins", most, offset, view))
             return
         try:
-            head = read_cubin_head(view.window(offset, stop - offset), limits)
+            head = read_cubin_head(view.window(offset, stop - offset), tally.limits)
         except (FormatError, LimitExceededError) as exc:
             exc.message = f"embedded cubin: {exc.message}"
             report(exc)
@@ -243,7 +257,7 @@ def _next_text(view: View, targets: list[int], target: int, end: int) -> int:
 
 
 def _texts(
-    view: View, targets: list[int], free: list[Range], limits: Limits, report: Report
+    view: View, targets: list[int], free: list[Range], tally: Tally, report: Report
 ) -> Iterator[Found]:
     """Read the PTX texts whose ``.target`` directives lie in free ranges."""
     from fatbin.format.ptx import find_ptx_head  # noqa: PLC0415 - few files have any
@@ -252,6 +266,8 @@ def _texts(
     for target, stop in _within(targets, free):
         if target < reached:
             continue
+        if _late(view, tally, report):
+            return
         # Only comments stand between .version and .target, so no other .target does.
         before = max(reached, target - _LEAD_BYTES)
         lead = view.peek(before, target - before)
@@ -266,8 +282,9 @@ def _texts(
         ending = re.compile(_ENDS_TEXT).search(view.buffer, view.start + target, view.start + stop)
         end = ending.start() - view.start if ending else stop
         end = _next_text(view, targets, target, end)
-        if end - start > limits.text_bytes:
-            report(_too_many("bytes of PTX text", limits.text_bytes, start, view, "text_bytes"))
+        most = tally.limits.text_bytes
+        if end - start > most:
+            report(_too_many("bytes of PTX text", most, start, view, "text_bytes"))
         reached = end
         yield Found(start, end - start, head)
 

@@ -52,7 +52,7 @@ def read_linkage(view: View, host: Host, limits: Limits) -> Linkage:
     if host.format == "elf":
         header = read_elf_header(view)
         segments = read_segments(view, header, limits)
-        build_id = _build_id(view, segments)
+        build_id = _build_id(view, segments, limits)
         dynamic = read_dynamic(view, header, segments, limits)
     elif host.format == "pe":
         dynamic = Dynamic(needed=_pe_imports(view, host, limits))
@@ -67,11 +67,19 @@ def read_linkage(view: View, host: Host, limits: Limits) -> Linkage:
     )
 
 
-def _build_id(view: View, segments: tuple[ElfSegment, ...]) -> str:
+def _build_id(view: View, segments: tuple[ElfSegment, ...], limits: Limits) -> str:
+    left = view.size + _NOTE_BYTES  # what more is there overlaps
     for segment in segments:
         if segment.type != PT_NOTE:
             continue
         data = view.peek(segment.offset, min(segment.file_size, _NOTE_BYTES))
+        left -= len(data)
+        if left < 0:
+            msg = "the note segments overlap: together they are larger than the file"
+            raise FormatError(msg, offset=segment.offset, field="note", location=view.name)
+        late = limits.late(view.name)
+        if late is not None:
+            raise late
         position = 0
         while position + NOTE_HEADER.size <= len(data):
             name_size, desc_size, type_ = NOTE_HEADER.unpack_from(data, position)
@@ -138,14 +146,20 @@ def _version(view: View, host: Host, soname: str) -> str:
 
 
 def _search(view: View, host: Host, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
-    for section in host.sections:
-        if section.name.startswith(_READ_ONLY_DATA):
-            # The offset is what the header says, and may be larger than any index.
-            start = view.start + min(section.offset, view.size)
-            stop = min(start + section.size, view.stop)
-            match = pattern.search(view.buffer, start, stop)
+    """Search the read-only data; what several sections claim is searched once."""
+    reached = 0
+    # The offset is what the header says, and may be larger than any index.
+    for start, stop in sorted(
+        (min(section.offset, view.size), min(section.offset + section.size, view.size))
+        for section in host.sections
+        if section.name.startswith(_READ_ONLY_DATA)
+    ):
+        if stop > reached:
+            begin = view.start + max(start, reached)
+            match = pattern.search(view.buffer, begin, view.start + stop)
             if match:
                 return match
+            reached = stop
     return None
 
 

@@ -28,6 +28,7 @@ from fatbin.kinds import (
     kind_label,
     variant_of,
 )
+from fatbin.limits import Tally
 from fatbin.scanning.embedded import Found, search
 from fatbin.scanning.host import PLACES, WRAPPER_SECTIONS, AddressMap
 
@@ -49,7 +50,7 @@ def host_modules(view: View, host: Host, limits: Limits, report: Report) -> Iter
     wrappers = read_wrappers(view, host)
     taken = [(0, len(ELF_MAGIC))]  # the host's own magic
     read = _Taken()
-    containers = entries = 0  # the limits are for all sections together
+    tally = Tally(limits)  # they are for all sections together
     for section in host.sections:
         place = PLACES.get(section.name)
         if place is not None and section.size:
@@ -57,23 +58,19 @@ def host_modules(view: View, host: Host, limits: Limits, report: Report) -> Iter
                 report(_overlap(view, section))
                 continue
             window = view.window(section.offset, section.size)
-            for container in walk(
-                window, limits=limits, report=report, containers=containers, entries=entries
-            ):
+            for container in walk(window, report=report, tally=tally):
                 yield container_module(
-                    view, container, place, section.name, wrappers, limits, report
+                    view, container, place, section.name, wrappers, tally, report
                 )
-                containers += 1
-                entries += len(container.raw)
             taken.append((section.offset, section.offset + section.size))
         elif section.size and not section.searched:
             taken.append((section.offset, section.offset + section.size))
     names = _SectionNames(host.sections)
-    for found in search(view, taken, limits, report, containers):
+    for found in search(view, taken, tally, report):
         name = names.at(found.offset)
         if isinstance(found.content, Container):
             yield container_module(
-                view, found.content, Place.EMBEDDED, name, wrappers, limits, report
+                view, found.content, Place.EMBEDDED, name, wrappers, tally, report
             )
         else:
             yield bare_module(found, Place.EMBEDDED, name)
@@ -113,17 +110,21 @@ def container_module(
     place: Place,
     section: str,
     wrappers: dict[int, int],
-    limits: Limits,
+    tally: Tally,
     report: Report,
 ) -> Module:
-    """Describe a container and its entries; damage in them goes to ``report``."""
+    """Describe a container and its entries; damage in them goes to ``report``.
+
+    The images of groups are counted in ``tally``, as whoever found the container counted the rest.
+    """
     entries: list[Entry] = []
+    limits = tally.limits
     for header in container.headers:
         entries.append(_entry(view, header, place, limits, report))
         if header.kind == EntryKind.GROUP:
             entries += [
                 _entry(view, member, place, limits, report)
-                for member in unfold(view, header, report)
+                for member in unfold(view, header, report, tally)
             ]
     return Module(
         place=place,

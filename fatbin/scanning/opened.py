@@ -172,7 +172,7 @@ class OpenFile:
         """Open it; see :func:`fatbin.open`. ``report`` gets the errors instead of issues."""
         self.issues: list[Issue] = []
         self._forward = report
-        self._limits = limits
+        self._limits = limits = limits.started()
         self._stack = ExitStack()
         self._parts: Iterator[Part] = iter(
             self._stack.enter_context(

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fatbin.scanning.tars import TarMember
     from fatbin.scanning.zips import ZipMember
 
-_WHOLE = frozenset(("archive_bytes", "archive_members"))
+_WHOLE = frozenset(("archive_bytes", "archive_members", "seconds"))
 _TAR_NAME = re.compile(
     r"\.(?:tar(?:\.(?:gz|bz2|xz|zst))?|tgz|tbz2?|txz|tzst|conda)$", re.IGNORECASE
 )

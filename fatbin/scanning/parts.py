@@ -15,6 +15,7 @@ from fatbin.format.cubin import read_cubin_head
 from fatbin.format.ptx import read_ptx_head
 from fatbin.inventory import Entry, Module
 from fatbin.kinds import Place
+from fatbin.limits import Tally
 from fatbin.scanning.elf import read_elf_host
 from fatbin.scanning.embedded import Found
 from fatbin.scanning.identify import PTX_HEAD_BYTES, identify
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from fatbin.format.view import View
     from fatbin.limits import Limits
     from fatbin.scanning.aids import Watch
+    from fatbin.scanning.archives import Members
     from fatbin.scanning.host import Host
     from fatbin.scanning.scanner import Options
     from fatbin.scanning.spool import Budget
@@ -129,6 +131,7 @@ def any_parts(
         SourceError: an image that is there for several platforms, and none of them was asked for.
         MissingDependencyError: zstd and nothing to inflate it.
     """
+    options = options.started()
     kind, form = kind_and_format(view)
     if not kind:
         yield from file_parts(view, form, holder, options.limits, report)
@@ -177,9 +180,15 @@ def file_parts(
     if form != "archive":
         yield Part(view, form, holder)
         return
-    from fatbin.scanning.archives import read_members  # noqa: PLC0415 - only archives need it
+    from fatbin.scanning.archives import Members  # noqa: PLC0415 - only archives need it
 
-    for member in read_members(view, limits, report):
+    yield from _archive_parts(view, holder, Members(limits, report), report, 1)
+
+
+def _archive_parts(
+    view: View, holder: Holder, members: Members, report: Report, depth: int
+) -> Iterator[Part]:
+    for member in members.of(view):
         name = f"{view.name}::{member.name}"
         if member.thin and not view.path:
             msg = "a thin archive that is no file of its own names other files; they are not opened"
@@ -190,17 +199,20 @@ def file_parts(
             continue
         inner = view.window(member.offset, member.size, name)
         inner.origin = inner.start  # a member is a library of its own
-        yield from _member_part(inner, holder)
+        form = _known_format(inner)
+        if form == "archive":
+            if members.deeper(depth, name):
+                yield from _archive_parts(inner, holder, members, report, depth + 1)
+        elif form:
+            yield Part(inner, form, holder)
 
 
-def _member_part(view: View, holder: Holder) -> Iterator[Part]:
-    """Yield a member whose format is known; archives hold much else (import stubs, text)."""
+def _known_format(view: View) -> str:
+    """Return the format of a member; empty for what else archives hold (import stubs, text)."""
     try:
-        form = identify(view)
+        return identify(view)
     except UnknownFormatError:
-        return
-    if form != "archive":
-        yield Part(view, form, holder)
+        return ""
 
 
 def _thin_part(
@@ -210,7 +222,12 @@ def _thin_part(
     try:
         with open_view(path) as inner:
             inner.name = name
-            yield from _member_part(inner, holder)
+            form = _known_format(inner)
+            if form == "archive":
+                msg = "an archive that a thin archive names; its members were not read"
+                raise SourceError(msg, location=name)  # noqa: TRY301 - told as the others are
+            if form:
+                yield Part(inner, form, holder)
     except (SourceError, UnknownFormatError) as exc:
         exc.location = name
         report(exc)
@@ -246,8 +263,9 @@ def part_modules(part: Part, host: Host | None, limits: Limits, report: Report) 
     if host is not None:
         yield from host_modules(view, host, limits, report)
     elif part.format == "fatbin":
-        for container in walk(view, limits=limits, report=report):
-            yield container_module(view, container, Place.BARE, "", {}, limits, report)
+        tally = Tally(limits)
+        for container in walk(view, report=report, tally=tally):
+            yield container_module(view, container, Place.BARE, "", {}, tally, report)
     elif part.format == "cubin":
         yield bare_module(Found(0, view.size, read_cubin_head(view, limits)), Place.BARE)
     elif part.format == "ptx":

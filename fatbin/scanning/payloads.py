@@ -47,12 +47,17 @@ class Payloads:
         Raises:
             FormatError: the payload is not inside the file or does not inflate to its declared
                 size; UnsupportedVersionError for obfuscated LTO-IR.
-            LimitExceededError: larger than the limits allow.
+            LimitExceededError: larger than the limits allow, or the time is over.
             MissingDependencyError: LZ4 or zstd without cramjam.
         """
+        late = self._limits.late(self._view.name)
+        if late is not None:
+            raise late
         if not entry.header_size:
             self.forget()
-            return self._view.read(entry.offset, entry.size, "image", self._limits.image_bytes)
+            return self._view.read(
+                entry.offset, entry.size, "image", self._limits.image_bytes, "image_bytes"
+            )
         if entry.group < 0 and entry.kind_number != EntryKind.GROUP:
             self.forget()
             return self._inflated(entry.offset)
@@ -81,7 +86,7 @@ class Payloads:
         if entry.header_size:
             header = entry_header_at(self._view, offset)
             offset, size = header.payload_offset, min(size, header.padded_size)
-        return self._view.read(offset, size, "payload", self._limits.image_bytes)
+        return self._view.read(offset, size, "payload", self._limits.image_bytes, "image_bytes")
 
     def _inflated(self, offset: int) -> bytes | bytearray:
         return read_payload(self._view, entry_header_at(self._view, offset), self._limits)

@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fatbin.errors import Report
     from fatbin.format.view import View
-    from fatbin.inventory import Linkage
+    from fatbin.inventory import Linkage, Module
     from fatbin.limits import Limits
     from fatbin.scanning.aids import Aids
     from fatbin.scanning.host import Host
@@ -47,6 +47,11 @@ class Options(Record):
     kernels: bool = True
     verify: bool = False
     platform: str = ""
+
+    def started(self) -> Options:
+        """Return the options with the clock of the limits running."""
+        limits = self.limits.started()
+        return self if limits is self.limits else self._replace(limits=limits)
 
 
 def scan_bytes(
@@ -84,6 +89,7 @@ def scan_file(path: str, options: Options, aids: Aids = NO_AIDS) -> Inventory:
         UnknownFormatError: the file is none of the known formats.
         MissingDependencyError: a PE file without LIEF, or zstd packages without zstandard.
     """
+    options = options.started()
     if path == STANDARD_INPUT:
         with open_input(path, options.limits) as view:
             return scan_view(view, options, aids=aids)
@@ -116,6 +122,7 @@ def scan_view(
         UnknownFormatError: none of the known formats.
         MissingDependencyError: a PE file without LIEF, or zstd packages without zstandard.
     """
+    options = options.started()
     kind, form = kind_and_format(view)
     if kind and kind != "zip":
         from fatbin.scanning.images.target import scan_image  # noqa: PLC0415 - only for archives
@@ -169,14 +176,8 @@ def _library(part: Part, options: Options, *, member: bool) -> Library:
     collector = Collector(view.name, limits)
     host = read_host(part, limits, collector)
     modules = list(part_modules(part, host, limits, collector))
-    if options.verify:
-        from fatbin.scanning.payloads import verify_module  # noqa: PLC0415 - a listing opens none
-
-        modules = [verify_module(view, module, limits, collector) for module in modules]
-    elif options.kernels:
-        from fatbin.scanning.payloads import count_kernels  # noqa: PLC0415
-
-        modules = [count_kernels(view, module, limits) for module in modules]
+    if options.verify or options.kernels:
+        modules = _opened(view, modules, options, collector)
     modules.sort(key=lambda module: module.offset)
     links = None
     if options.linkage and host is not None and (modules or not member):
@@ -190,6 +191,27 @@ def _library(part: Part, options: Options, *, member: bool) -> Library:
         issues=collector.issues,
         linkage=links,
     )
+
+
+def _opened(view: View, modules: list[Module], options: Options, report: Report) -> list[Module]:
+    """Open images of modules; those whose turn never comes stay as they are."""
+    from fatbin.scanning.payloads import (  # noqa: PLC0415 - a listing opens none
+        count_kernels,
+        verify_module,
+    )
+
+    limits = options.limits
+    opened: list[Module] = []
+    for index, module in enumerate(modules):
+        late = limits.late(view.name)
+        if late is not None:
+            report(late)
+            return opened + modules[index:]
+        if options.verify:
+            opened.append(verify_module(view, module, limits, report))
+        else:
+            opened.append(count_kernels(view, module, limits))
+    return opened
 
 
 def _linkage(view: View, host: Host, limits: Limits, report: Report) -> Linkage | None:

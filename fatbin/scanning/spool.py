@@ -81,8 +81,9 @@ class Budget:
         """Count a member.
 
         Raises:
-            LimitExceededError: it is one too many.
+            LimitExceededError: it is one too many, or the time is over.
         """
+        self._in_time(location)
         self.members += 1
         if self.members > self.limits.archive_members:
             raise LimitExceededError(
@@ -98,8 +99,9 @@ class Budget:
         """Count inflated bytes.
 
         Raises:
-            LimitExceededError: they are too many.
+            LimitExceededError: they are too many, or the time is over.
         """
+        self._in_time(location)
         self.inflated += count
         if self.inflated > self.limits.archive_bytes:
             raise LimitExceededError(
@@ -111,6 +113,11 @@ class Budget:
                 location=location,
                 hint="raise the limit archive_bytes if the archive is trusted",
             )
+
+    def _in_time(self, location: str) -> None:
+        late = self.limits.late(location) if self.limits.until else None
+        if late is not None:
+            raise late
 
 
 def may_be_text(head: bytes) -> bool:

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import os
+import zlib
 from typing import IO, cast
 
-from fatbin.errors import FatbinError, LimitExceededError, MissingDependencyError, SourceError
+from fatbin.errors import (
+    DecompressionError,
+    FatbinError,
+    LimitExceededError,
+    MissingDependencyError,
+    SourceError,
+    TruncatedError,
+)
 from fatbin.scanning.host import COMPRESSED_MAGICS
 from fatbin.scanning.spool import damaged
 
@@ -33,6 +41,9 @@ _CHUNK = 256 << 10
 _XZ_MEMORY = 256 << 20
 """What an xz stream may ask for; its strongest preset takes 65 MiB."""
 _RATIO_FROM = 8 << 20
+_GZIP = 31  # with header and checksum
+_STREAM_BYTES = 1024
+_SALVAGED = 512
 
 
 class ViewStream:
@@ -109,13 +120,13 @@ def inflated(stream: Stream, compression: str, name: str, limits: Limits) -> Str
         stream: of the compressed bytes.
         compression: ``gzip``, ``bzip2``, ``xz`` or ``zstd``.
         name: location, for errors.
-        limits: ``member_ratio`` holds for the stream as a whole.
+        limits: ``member_ratio`` and ``streams`` hold for all of it.
 
     Raises:
         MissingDependencyError: zstd before Python 3.14 without zstandard.
     """
     source = _Counted(stream)
-    return _Inflated(source, _decoder(source, compression, name), name, limits)
+    return _Inflated(source, _decoder(source, compression, name, limits), name, limits)
 
 
 class _Counted:
@@ -165,25 +176,151 @@ class _Inflated:
         return data
 
 
-def _decoder(source: _Counted, compression: str, name: str) -> Stream:
+def _decoder(source: _Counted, compression: str, name: str, limits: Limits) -> Stream:
     if compression == "gzip":
-        import gzip  # noqa: PLC0415 - each only where it is met
-
-        return gzip.GzipFile(fileobj=cast(IO[bytes], source), mode="rb")
+        return Gzip(source, name, limits)
     if compression == "zstd":
         return _zstd(source)
     try:
-        return _Streams(source, compression)
+        return _Streams(source, compression, _Count(name, limits))
     except ModuleNotFoundError as exc:
         msg = f"this Python was built without {compression}"
         raise SourceError(msg, location=name) from exc
 
 
+class _Count:
+    """Holds a file to the number of compressed streams that it may be made of.
+
+    To begin one takes a while, however little it holds.
+    """
+
+    def __init__(self, name: str, limits: Limits) -> None:
+        self._name = name
+        self._limits = limits
+        self._count = 0
+        self._bytes = 0
+
+    def spend(self, count: int) -> None:
+        """Count bytes that were read, or inflated."""
+        self._bytes += count
+
+    def begin(self) -> None:
+        """Count one more stream.
+
+        Raises:
+            LimitExceededError: it is one too many.
+        """
+        self._count += 1
+        allowed = self._limits.streams + self._bytes // _STREAM_BYTES
+        if self._count > allowed:
+            raise LimitExceededError(
+                f"more than {allowed} compressed streams one behind the other, of less than "
+                f"{_STREAM_BYTES} bytes each; the rest was not read",
+                limit="streams",
+                allowed=allowed,
+                actual=self._count,
+                location=self._name,
+                hint="raise the limit streams if the archive is trusted",
+            )
+
+
+class Gzip:
+    """Gzip members one behind the other, read in larger pieces than the standard library takes."""
+
+    def __init__(self, source: Stream, name: str, limits: Limits) -> None:
+        """Begin at the start of a stream."""
+        self._source = source
+        self._name = name
+        self._count = _Count(name, limits)
+        self._decoder = zlib.decompressobj(wbits=_GZIP)
+        self._kept = b""
+        self._ready = b""
+        self._at = 0
+        self._hungry = True
+        self._failed: DecompressionError | None = None
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to so many bytes; none at the end. What stands before damage comes first.
+
+        Raises:
+            TruncatedError: the stream ends early.
+            DecompressionError: damage.
+            LimitExceededError: too many members that hold next to nothing.
+        """
+        if self._at == len(self._ready):
+            self._at = 0
+            self._ready = self._next(max(size, _CHUNK))
+        data = self._ready
+        if self._at or len(data) > size:  # small reads are of headers
+            data = data[self._at : self._at + size]
+        self._at += len(data)
+        return data
+
+    def _next(self, size: int) -> bytes:
+        data = b""
+        while not data:
+            if self._failed is not None:
+                raise self._failed
+            if self._decoder.eof and not self._begin():
+                return b""
+            stored = self._kept
+            if self._hungry and not stored:
+                stored = self._more()
+                if not stored:
+                    msg = "the compressed stream ends early"
+                    raise TruncatedError(msg, location=self._name)
+            before = self._decoder.copy()
+            try:
+                data = self._decoder.decompress(stored, size)
+            except zlib.error as exc:
+                msg = f"the stream does not inflate: {exc}"
+                self._failed = DecompressionError(msg, location=self._name)
+                data = _salvaged(before, stored)
+                continue
+            self._kept = self._decoder.unconsumed_tail
+            # A full piece can leave bytes in the decoder although it has taken all input.
+            self._hungry = len(data) < size
+        self._count.spend(len(data))
+        return data
+
+    def _begin(self) -> bool:
+        """Begin another member; False when nothing but zeros follows."""
+        rest = self._decoder.unused_data.lstrip(b"\0")
+        while not rest:
+            rest = self._more()
+            if not rest:
+                return False
+            rest = rest.lstrip(b"\0")
+        self._count.begin()
+        self._decoder = zlib.decompressobj(wbits=_GZIP)
+        self._kept = rest
+        self._hungry = True
+        return True
+
+    def _more(self) -> bytes:
+        data = self._source.read(_CHUNK)
+        self._count.spend(len(data))
+        return data
+
+
+def _salvaged(decoder: zlib._Decompress, stored: bytes) -> bytes:
+    """Return what inflates in front of damage, but for the last few bytes."""
+    pieces = []
+    try:
+        while stored:
+            pieces.append(decoder.decompress(stored, _SALVAGED))
+            stored = decoder.unconsumed_tail
+    except zlib.error:
+        pass  # told by who calls
+    return b"".join(pieces)
+
+
 class _Streams:
     """bzip2 or xz streams, one behind the other; zero bytes may follow."""
 
-    def __init__(self, source: _Counted, compression: str) -> None:
+    def __init__(self, source: _Counted, compression: str, count: _Count) -> None:
         self._source = source
+        self._count = count
         self._compression = compression
         self._decoder = self._new()
         self._data = b""
@@ -200,21 +337,28 @@ class _Streams:
     def read(self, size: int, /) -> bytes:
         while True:
             if self._decoder.eof:
-                self._data = (self._decoder.unused_data or self._source.read(_CHUNK)).lstrip(b"\0")
+                self._data = self._decoder.unused_data.lstrip(b"\0")
                 while not self._data:
-                    more = self._source.read(_CHUNK)
+                    more = self._more()
                     if not more:
                         return b""
                     self._data = more.lstrip(b"\0")
+                self._count.begin()
                 self._decoder = self._new()
             if not self._data and self._decoder.needs_input:
-                self._data = self._source.read(_CHUNK)
+                self._data = self._more()
                 if not self._data:
                     msg = "the compressed stream ends early"
                     raise EOFError(msg)
             data, self._data = self._decoder.decompress(self._data, max_length=size), b""
             if data:
+                self._count.spend(len(data))
                 return data
+
+    def _more(self) -> bytes:
+        data = self._source.read(_CHUNK)
+        self._count.spend(len(data))
+        return data
 
 
 def _zstd(source: _Counted) -> Stream:

@@ -159,7 +159,7 @@ def open_parts(
         UnknownFormatError: a file of none of the known formats.
     """
     path = os.fspath(target)
-    options = Options(limits, platform=platform)
+    options = Options(limits, platform=platform).started()
     if path == STANDARD_INPUT:
         with open_input(path, limits) as view, _view_parts(view, options, report) as parts:
             yield parts

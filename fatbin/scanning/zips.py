@@ -179,6 +179,7 @@ class _Inflating:
         self._count = 0
         self._tail = b""
         self._eof = False
+        self._hungry = True
         if member.method == _DEFLATE:
             self._deflate = zlib.decompressobj(-15)
             return
@@ -224,12 +225,14 @@ class _Inflating:
             data = self._bzip2.decompress(fresh, max_length=size)
             self._eof = self._bzip2.eof
             return data
-        if not self._tail:
+        if self._hungry and not self._tail:
             self._tail = self._stream.read(_CHUNK)
             if not self._tail:
                 raise self._early()
         data = self._deflate.decompress(self._tail, size)
         self._tail = self._deflate.unconsumed_tail
+        # A full piece can leave bytes in the decoder although it has taken all input.
+        self._hungry = len(data) < size
         self._eof = self._deflate.eof
         return data
 

@@ -142,6 +142,7 @@ def _with_names(
     from fatbin.scanning.targets import open_parts  # noqa: PLC0415
     from fatbin.survey.names import kernel_names  # noqa: PLC0415 - opens images
 
+    limits = limits.started()
     outer = Collector(target, limits)
     options = Options(limits, kernels=False, platform=platform)
     found: list[tuple[Library, Names]] = []

@@ -118,6 +118,7 @@ class Extraction:
         self._folder = folder
         self._selection = selection
         self._form = form
+        self._given = limits
         self._limits = limits
         self._platform = platform
         self._names = Names()
@@ -133,6 +134,7 @@ class Extraction:
             SourceError: the target cannot be read, or the folder cannot be written to.
             UnknownFormatError: the target is none of the known formats.
         """
+        self._limits = self._given.started()
         with (
             self._collecting(target) as outer,
             open_parts(target, limits=self._limits, report=outer, platform=self._platform) as parts,

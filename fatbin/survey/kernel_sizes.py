@@ -115,6 +115,7 @@ def kernel_sizes(
         UnknownFormatError: the target is none of the known formats.
         MissingDependencyError: a PE file without LIEF, LZ4 or zstd without cramjam.
     """
+    limits = limits.started()
     collector = Collector(os.fspath(target), limits)
     found = []
     with open_parts(target, report=collector, limits=limits, platform=platform) as parts:

@@ -60,6 +60,7 @@ def account(
         MissingDependencyError: a PE file without LIEF.
     """
     location = os.fspath(target)
+    limits = limits.started()
     collector = Collector(location, limits)
     totals = _Totals()
     with open_parts(location, report=collector, limits=limits, platform=platform) as parts:

@@ -51,7 +51,7 @@ function _shtab_fatbin_using
 end
 
 set -g _shtab_fatbin_commands list inspect kernels extract size diff check explain diagnose gpus detect probe smoke preflight completion
-set -g _shtab_fatbin_opts_with_value --arch --baseline --by --driver --expect --forbid --format --gpu --ignore --init --json --kernel --kind --library --limit --max-holes --max-newer-only --missing --optional --output --place --platform --policy --prometheus --ptx --python --ranks --size --skip --skip-stage --sort --stages --start-timeout --termination-log --timeout --top -o
+set -g _shtab_fatbin_opts_with_value --arch --baseline --by --driver --expect --forbid --format --gpu --ignore --init --json --kernel --kind --library --limit --limits --max-holes --max-newer-only --missing --optional --output --place --platform --policy --prometheus --ptx --python --ranks --size --skip --skip-stage --sort --stages --start-timeout --termination-log --timeout --top -o
 
 complete -c fatbin -e
 complete -c fatbin -f
@@ -66,6 +66,7 @@ complete -c fatbin -n '_shtab_fatbin_using list' -l platform -x -d 'of a contain
 complete -c fatbin -n '_shtab_fatbin_using list' -l allow-empty -d 'exit 0 when there is no device code'
 complete -c fatbin -n '_shtab_fatbin_using list' -l no-cache -d 'read packages, images, directories and environments again, and remember nothing'
 complete -c fatbin -n '_shtab_fatbin_using list' -l no-progress -d 'show no progress on a terminal'
+complete -c fatbin -n '_shtab_fatbin_using list' -l limits -xka "image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=" -d 'another bound on what a target may cost, such as seconds=60; can be repeated'
 complete -c fatbin -n '_shtab_fatbin_using list' -l entries -d 'one line for each entry'
 complete -c fatbin -n '_shtab_fatbin_using list; and test $_shtab_fatbin_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'a file, wheel or other package, container image, directory, env: or env:PATH; - is standard input'
 complete -c fatbin -n '_shtab_fatbin_using; and test $_shtab_fatbin_npos -eq 0' -a inspect -d 'Show everything the headers say: containers with their entries, flags, options and identifiers, how the library is linked, and what is damaged.'
@@ -76,6 +77,7 @@ complete -c fatbin -n '_shtab_fatbin_using inspect' -l platform -x -d 'of a cont
 complete -c fatbin -n '_shtab_fatbin_using inspect' -l allow-empty -d 'exit 0 when there is no device code'
 complete -c fatbin -n '_shtab_fatbin_using inspect' -l no-cache -d 'read packages, images, directories and environments again, and remember nothing'
 complete -c fatbin -n '_shtab_fatbin_using inspect' -l no-progress -d 'show no progress on a terminal'
+complete -c fatbin -n '_shtab_fatbin_using inspect' -l limits -xka "image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=" -d 'another bound on what a target may cost, such as seconds=60; can be repeated'
 complete -c fatbin -n '_shtab_fatbin_using inspect; and test $_shtab_fatbin_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'a file, wheel or other package, container image, directory, env: or env:PATH; - is standard input'
 complete -c fatbin -n '_shtab_fatbin_using; and test $_shtab_fatbin_npos -eq 0' -a kernels -d 'List the kernels of each image with the resources they need.'
 complete -c fatbin -n '_shtab_fatbin_using kernels' -s h -l help -d 'show this help message and exit'
@@ -88,6 +90,7 @@ complete -c fatbin -n '_shtab_fatbin_using kernels' -l relocatable -d 'also imag
 complete -c fatbin -n '_shtab_fatbin_using kernels' -l demangle -d 'C++ names as in the source'
 complete -c fatbin -n '_shtab_fatbin_using kernels' -l sort -xka "file name arch registers shared stack code" -d 'order of the rows; numbers largest first (default: as in the file)'
 complete -c fatbin -n '_shtab_fatbin_using kernels' -l limit -x -d 'the first N rows'
+complete -c fatbin -n '_shtab_fatbin_using kernels' -l limits -xka "image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=" -d 'another bound on what a target may cost, such as seconds=60; can be repeated'
 complete -c fatbin -n '_shtab_fatbin_using kernels' -l platform -x -d 'of a container image for several, such as linux/arm64 (default: the only one, or linux/amd64)'
 complete -c fatbin -n '_shtab_fatbin_using kernels' -l format -xka "text json csv" -d 'text (default), ...'
 complete -c fatbin -n '_shtab_fatbin_using kernels; and test $_shtab_fatbin_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'a file, wheel or other package, container image, directory, env: or env:PATH; - is standard input'
@@ -101,6 +104,7 @@ complete -c fatbin -n '_shtab_fatbin_using extract' -l kernel -x -d 'only images
 complete -c fatbin -n '_shtab_fatbin_using extract' -l raw -d 'the bytes as stored, not inflated'
 complete -c fatbin -n '_shtab_fatbin_using extract' -l containers -d 'whole containers that hold a selected image'
 complete -c fatbin -n '_shtab_fatbin_using extract' -l platform -x -d 'of a container image for several, such as linux/arm64 (default: the only one, or linux/amd64)'
+complete -c fatbin -n '_shtab_fatbin_using extract' -l limits -xka "image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=" -d 'another bound on what a target may cost, such as seconds=60; can be repeated'
 complete -c fatbin -n '_shtab_fatbin_using extract' -l list -d 'say what would be written and write nothing'
 complete -c fatbin -n '_shtab_fatbin_using extract' -l force -d 'replace files that are there already'
 complete -c fatbin -n '_shtab_fatbin_using extract' -l format -xka "text json" -d 'text (default), or JSON'
@@ -111,6 +115,7 @@ complete -c fatbin -n '_shtab_fatbin_using size' -l by -xka "arch kind place lib
 complete -c fatbin -n '_shtab_fatbin_using size' -l top -x -d 'only the N largest rows (default: all; of kernels 20)'
 complete -c fatbin -n '_shtab_fatbin_using size' -l format -xka "text json csv" -d 'text (default), or everything as JSON or comma-separated values'
 complete -c fatbin -n '_shtab_fatbin_using size' -l platform -x -d 'of a container image for several, such as linux/arm64 (default: the only one, or linux/amd64)'
+complete -c fatbin -n '_shtab_fatbin_using size' -l limits -xka "image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=" -d 'another bound on what a target may cost, such as seconds=60; can be repeated'
 complete -c fatbin -n '_shtab_fatbin_using size' -l allow-empty -d 'exit 0 when there is no device code'
 complete -c fatbin -n '_shtab_fatbin_using size; and test $_shtab_fatbin_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'a file, wheel or other package, container image, directory, env: or env:PATH; - is standard input'
 complete -c fatbin -n '_shtab_fatbin_using; and test $_shtab_fatbin_npos -eq 0' -a diff -d 'Compare two targets: architectures, PTX versions, kernels, sizes and linkage. Names of files, order, offsets, compression and debug text are no difference.'
@@ -119,6 +124,7 @@ complete -c fatbin -n '_shtab_fatbin_using diff' -l kernels -d 'also compare the
 complete -c fatbin -n '_shtab_fatbin_using diff' -l all -d 'list every kernel that came or went, not 20 a library'
 complete -c fatbin -n '_shtab_fatbin_using diff' -l exit-code -d 'exit 1 when architectures, PTX versions or kernels differ'
 complete -c fatbin -n '_shtab_fatbin_using diff' -l platform -x -d 'of a container image for several, such as linux/arm64 (default: the only one, or linux/amd64)'
+complete -c fatbin -n '_shtab_fatbin_using diff' -l limits -xka "image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=" -d 'another bound on what a target may cost, such as seconds=60; can be repeated'
 complete -c fatbin -n '_shtab_fatbin_using diff' -l format -xka "text json markdown" -d 'text (default), everything as JSON, or Markdown'
 complete -c fatbin -n '_shtab_fatbin_using diff; and test $_shtab_fatbin_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'a file, wheel or other package, container image, directory, env: or env:PATH; - is standard input'
 complete -c fatbin -n '_shtab_fatbin_using diff; and test $_shtab_fatbin_npos -eq 1' -ka "(__fish_complete_path (commandline -ct))" -d 'the target it is compared with'
@@ -145,6 +151,7 @@ complete -c fatbin -n '_shtab_fatbin_using check' -l verify -d 'also inflate eve
 complete -c fatbin -n '_shtab_fatbin_using check' -l platform -x -d 'of a container image for several, such as linux/arm64 (default: the only one, or linux/amd64)'
 complete -c fatbin -n '_shtab_fatbin_using check' -l no-cache -d 'read packages, images, directories and environments again, and remember nothing'
 complete -c fatbin -n '_shtab_fatbin_using check' -l no-progress -d 'show no progress on a terminal'
+complete -c fatbin -n '_shtab_fatbin_using check' -l limits -xka "image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=" -d 'another bound on what a target may cost, such as seconds=60; can be repeated'
 complete -c fatbin -n '_shtab_fatbin_using check' -l verbose -d 'say more in text'
 complete -c fatbin -n '_shtab_fatbin_using check; and test $_shtab_fatbin_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'a file, wheel, container image, directory or env:PATH; an inventory as JSON; - is standard input'
 complete -c fatbin -n '_shtab_fatbin_using; and test $_shtab_fatbin_npos -eq 0' -a explain -d 'Print what is behind the findings of a check: what they mean, why, and what to do.'
@@ -172,6 +179,7 @@ complete -c fatbin -n '_shtab_fatbin_using probe' -s h -l help -d 'show this hel
 complete -c fatbin -n '_shtab_fatbin_using probe' -l gpu -x -d 'as CUDA counts, from 0, or all (default: the first of each compute capability)'
 complete -c fatbin -n '_shtab_fatbin_using probe' -l jit -d 'also what the driver compiles first; takes time'
 complete -c fatbin -n '_shtab_fatbin_using probe' -l timeout -x -d 'how long one module may take (default: 60)'
+complete -c fatbin -n '_shtab_fatbin_using probe' -l limits -xka "image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=" -d 'another bound on what a target may cost, such as seconds=60; can be repeated'
 complete -c fatbin -n '_shtab_fatbin_using probe' -l names -d 'in JSON: the names of the kernels'
 complete -c fatbin -n '_shtab_fatbin_using probe' -l format -xka "text json" -d 'text (default), or every module as JSON'
 complete -c fatbin -n '_shtab_fatbin_using probe; and test $_shtab_fatbin_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'told by content, not by name'

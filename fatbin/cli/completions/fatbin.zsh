@@ -60,6 +60,7 @@ _shtab_fatbin_check_options=(
   "--platform[of a container image for several, such as linux\/arm64 (default\: the only one, or linux\/amd64)]:OS/ARCH:"
   "--no-cache[read packages, images, directories and environments again, and remember nothing]"
   "--no-progress[show no progress on a terminal]"
+  "*--limits[another bound on what a target may cost, such as seconds\=60\; can be repeated]:NAME=VALUE:(image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=)"
   "--verbose[say more in text]"
   "(*):a file, wheel, container image, directory or env\:PATH\; an inventory as JSON\; - is standard input:_files"
 )
@@ -103,6 +104,7 @@ _shtab_fatbin_diff_options=(
   "--all[list every kernel that came or went, not 20 a library]"
   "--exit-code[exit 1 when architectures, PTX versions or kernels differ]"
   "--platform[of a container image for several, such as linux\/arm64 (default\: the only one, or linux\/amd64)]:OS/ARCH:"
+  "*--limits[another bound on what a target may cost, such as seconds\=60\; can be repeated]:NAME=VALUE:(image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=)"
   "--format[text (default), everything as JSON, or Markdown]:format:(text json markdown)"
   ":a file, wheel or other package, container image, directory, env\: or env\:PATH\; - is standard input:_files"
   ":the target it is compared with:_files"
@@ -130,6 +132,7 @@ _shtab_fatbin_extract_options=(
   "--raw[the bytes as stored, not inflated]"
   "--containers[whole containers that hold a selected image]"
   "--platform[of a container image for several, such as linux\/arm64 (default\: the only one, or linux\/amd64)]:OS/ARCH:"
+  "*--limits[another bound on what a target may cost, such as seconds\=60\; can be repeated]:NAME=VALUE:(image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=)"
   "--list[say what would be written and write nothing]"
   "--force[replace files that are there already]"
   "--format[text (default), or JSON]:format:(text json)"
@@ -156,6 +159,7 @@ _shtab_fatbin_inspect_options=(
   "--allow-empty[exit 0 when there is no device code]"
   "--no-cache[read packages, images, directories and environments again, and remember nothing]"
   "--no-progress[show no progress on a terminal]"
+  "*--limits[another bound on what a target may cost, such as seconds\=60\; can be repeated]:NAME=VALUE:(image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=)"
   "(*):a file, wheel or other package, container image, directory, env\: or env\:PATH\; - is standard input:_files"
 )
 
@@ -173,6 +177,7 @@ _shtab_fatbin_kernels_options=(
   "--demangle[C\+\+ names as in the source]"
   "--sort[order of the rows\; numbers largest first (default\: as in the file)]:sort:(file name arch registers shared stack code)"
   "--limit[the first N rows]:N:"
+  "*--limits[another bound on what a target may cost, such as seconds\=60\; can be repeated]:NAME=VALUE:(image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=)"
   "--platform[of a container image for several, such as linux\/arm64 (default\: the only one, or linux\/amd64)]:OS/ARCH:"
   "--format[text (default), ...]:format:(text json csv)"
   "(*):a file, wheel or other package, container image, directory, env\: or env\:PATH\; - is standard input:_files"
@@ -189,6 +194,7 @@ _shtab_fatbin_list_options=(
   "--allow-empty[exit 0 when there is no device code]"
   "--no-cache[read packages, images, directories and environments again, and remember nothing]"
   "--no-progress[show no progress on a terminal]"
+  "*--limits[another bound on what a target may cost, such as seconds\=60\; can be repeated]:NAME=VALUE:(image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=)"
   "--entries[one line for each entry]"
   "(*):a file, wheel or other package, container image, directory, env\: or env\:PATH\; - is standard input:_files"
 )
@@ -220,6 +226,7 @@ _shtab_fatbin_probe_options=(
   "--gpu[as CUDA counts, from 0, or all (default\: the first of each compute capability)]:NUMBER:"
   "--jit[also what the driver compiles first\; takes time]"
   "--timeout[how long one module may take (default\: 60)]:SECONDS:"
+  "*--limits[another bound on what a target may cost, such as seconds\=60\; can be repeated]:NAME=VALUE:(image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=)"
   "--names[in JSON\: the names of the kernels]"
   "--format[text (default), or every module as JSON]:format:(text json)"
   ":told by content, not by name:_files"
@@ -234,6 +241,7 @@ _shtab_fatbin_size_options=(
   "--top[only the N largest rows (default\: all\; of kernels 20)]:N:"
   "--format[text (default), or everything as JSON or comma-separated values]:format:(text json csv)"
   "--platform[of a container image for several, such as linux\/arm64 (default\: the only one, or linux\/amd64)]:OS/ARCH:"
+  "*--limits[another bound on what a target may cost, such as seconds\=60\; can be repeated]:NAME=VALUE:(image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=)"
   "--allow-empty[exit 0 when there is no device code]"
   "(*):a file, wheel or other package, container image, directory, env\: or env\:PATH\; - is standard input:_files"
 )

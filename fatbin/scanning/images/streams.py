@@ -5,18 +5,16 @@ What a layer is compressed with is told by its first bytes; media types are only
 
 from __future__ import annotations
 
-import zlib
 from contextlib import contextmanager
 
 from fatbin.errors import (
-    DecompressionError,
     FatbinError,
     LimitExceededError,
     TruncatedError,
     UnknownFormatError,
 )
 from fatbin.scanning.spool import spooled_view
-from fatbin.scanning.streams import ViewStream, compression_by_magic, inflated
+from fatbin.scanning.streams import Gzip, ViewStream, compression_by_magic, inflated
 from fatbin.scanning.tape import BLOCK, is_tar
 
 TYPE_CHECKING = False
@@ -31,10 +29,8 @@ if TYPE_CHECKING:
 
 _SKIPPABLE = b"\x2a\x4d\x18"  # bytes 1 to 3 of a zstd frame that holds no data
 _SKIPPABLE_LOW = 0x50  # byte 0, without its last four bits
-_CHUNK = 256 << 10
 _PIECE = 1 << 20
 _RATIO_FROM = 8 << 20
-_GZIP = 31  # with header and checksum
 WORTH_A_THREAD = 8 << 20
 """Compressed bytes from which a thread that reads ahead pays for its start."""
 
@@ -233,56 +229,6 @@ class Member:
         return data
 
 
-class _Gzip:
-    """Gzip, read in larger pieces than the reader of the standard library takes."""
-
-    def __init__(self, view: View, source: ViewStream) -> None:
-        self._view = view
-        self._source = source
-        self._decoder = zlib.decompressobj(wbits=_GZIP)
-        self._kept = b""
-        self._hungry = True
-
-    def read(self, size: int, /) -> bytes:
-        """Return up to so many bytes; none at the end.
-
-        Raises:
-            TruncatedError: the stream ends early.
-            DecompressionError: damage.
-        """
-        data = b""
-        while not data:
-            if self._decoder.eof and not self._begin():
-                return b""
-            stored = self._kept
-            if self._hungry and not stored:
-                stored = self._source.read(_CHUNK)
-                if not stored:
-                    msg = "the compressed stream ends early"
-                    raise TruncatedError(msg, offset=self._view.size, location=self._view.name)
-            try:
-                data = self._decoder.decompress(stored, size)
-            except zlib.error as exc:
-                msg = f"the stream does not inflate: {exc}"
-                raise DecompressionError(msg, location=self._view.name) from exc
-            self._kept = self._decoder.unconsumed_tail
-            # A full piece can leave bytes in the decoder although it has taken all input.
-            self._hungry = len(data) < size
-        return data
-
-    def _begin(self) -> bool:
-        """Begin another member; False when nothing but zeros follows."""
-        rest = self._decoder.unused_data
-        while not rest.strip(b"\0"):
-            rest = self._source.read(_CHUNK)
-            if not rest:
-                return False
-        self._decoder = zlib.decompressobj(wbits=_GZIP)
-        self._kept = rest
-        self._hungry = True
-        return True
-
-
 def _ahead(stream: Stream) -> ReadAhead:
     from fatbin.scanning.ahead import ReadAhead  # noqa: PLC0415 - small layers need no thread
 
@@ -302,7 +248,7 @@ def open_tar(view: View, budget: Budget) -> Placed | Inflating:
     compression = compression_by_magic(head)
     stored = ViewStream(view)
     if compression == "gzip":
-        return Inflating(view, stored, _Gzip(view, stored), budget)
+        return Inflating(view, stored, Gzip(stored, view.name, budget.limits), budget)
     if head[1:4] == _SKIPPABLE and head[0] & 0xF0 == _SKIPPABLE_LOW:
         compression = "zstd"
     if compression:

@@ -463,3 +463,19 @@ def test_any_bytes_make_a_policy_or_a_policy_error(
         assert isinstance(read_policy(path), PolicyFile)
     except PolicyError as error:
         assert error.location == str(path)
+
+
+@pytest.mark.parametrize("text", ["a." * 201 + "b = 1\n", "\n[" + "'x' . " * 300 + "y]\n"])
+def test_a_key_of_many_parts_is_refused_before_it_is_read(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "fatbin.toml"
+    path.write_text(text)
+    with pytest.raises(PolicyError, match="at most 200 parts") as caught:
+        read_policy(path)
+    assert caught.value.line == 1 + text.startswith("\n")
+
+
+def test_many_dots_in_a_value_are_no_key(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    listed = ", ".join(f'"p{number}>=1.2.3"' for number in range(200))
+    path.write_text(f'[project]\nx = [{listed}]\n[tool.fatbin]\ngpus = ["9.0"]\n')
+    assert read_policy(path).gpus == ("9.0",)

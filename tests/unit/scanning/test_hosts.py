@@ -16,7 +16,7 @@ from fatbin.format.build import EntrySpec, build
 from fatbin.format.layouts import COFF_HEADER, ELF64_HEADER, ELF64_SECTION, ELF_IDENT
 from fatbin.format.view import View
 from fatbin.inventory import Inventory
-from fatbin.scanning.archives import read_members
+from fatbin.scanning.archives import Members
 
 BLOB = build([EntrySpec(kind=2, payload=b"\x7fELF" + bytes(60), arch=90)])
 
@@ -211,12 +211,10 @@ def test_bsd_names_and_the_member_limit() -> None:
         + f"#1/{len(name):<13}{0:<12}{0:<6}{0:<6}{0:<8}{len(body):<10}`\n".encode()
         + body
     )
-    assert [m.name for m in read_members(View(data), fatbin.Limits(), raise_error)] == [
-        name.decode()
-    ]
+    assert [m.name for m in Members(fatbin.Limits(), raise_error).of(View(data))] == [name.decode()]
     many = archive(*((f"{i}.o", b"x") for i in range(9)))
     errors: list[fatbin.FatbinError] = []
-    assert len(list(read_members(View(many), fatbin.Limits(members=4), errors.append))) == 4
+    assert len(list(Members(fatbin.Limits(members=4), errors.append).of(View(many)))) == 4
     assert isinstance(errors[0], fatbin.LimitExceededError)
 
 

@@ -87,7 +87,7 @@ def test_issues_are_limited_and_counted() -> None:
     data = fatbin.build([EntrySpec(kind=2, payload=b"x", flags=0x8011, uncompressed_size=5000)] * 9)
     inventory = fatbin.scan_bytes(data, limits=fatbin.Limits(issues=4))
     assert len(inventory.all_issues) == 5
-    assert inventory.all_issues[-1].message == "5 more issues were left out"
+    assert inventory.all_issues[-1].message == "5 more issues were left out (limit issues)"
 
 
 def test_relocatable_is_known_where_the_headers_tell() -> None:

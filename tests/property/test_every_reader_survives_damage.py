@@ -1,0 +1,117 @@
+"""What the fuzzers look for holds for what they found before, for whole inputs, and for a few more.
+
+The functions are those of ``fuzz/``; ``python -m fuzz`` runs them for as long as is wanted.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import ROOT, require
+
+import fuzz.__main__
+from fuzz.history import HISTORY, record
+from fuzz.session import Result
+from fuzz.target import REGRESSIONS, attempt, regressions, signature
+from fuzz.targets import TARGETS
+
+FILES = [(name, path) for name in TARGETS for path in regressions(name)]
+
+
+@cache
+def seeds(name: str) -> list[bytes]:
+    return TARGETS[name].seeds()
+
+
+@pytest.mark.parametrize(("name", "path"), FILES, ids=[f"{n}-{p.name}" for n, p in FILES])
+def test_what_was_found_once_is_mended(name: str, path: Path) -> None:
+    attempt(TARGETS[name], path.read_bytes())
+
+
+def test_every_regression_has_a_target_and_a_line() -> None:
+    table = HISTORY.read_text()
+    assert {folder.name for folder in REGRESSIONS.iterdir()} <= set(TARGETS)
+    for name, path in FILES:
+        assert f"`{name}/{path.name}`" in table
+        assert path.stat().st_size <= 32_000
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_whole_inputs(name: str) -> None:
+    assert seeds(name)
+    for data in seeds(name):
+        attempt(TARGETS[name], data)
+
+
+@settings(max_examples=max(10, settings().max_examples // 5))
+@pytest.mark.parametrize("name", TARGETS)
+@given(draw=st.data())
+def test_damaged_inputs(name: str, draw: st.DataObject) -> None:
+    target = TARGETS[name]
+    data = draw.draw(st.sampled_from(seeds(name)))
+    for number in draw.draw(st.lists(st.integers(0, 1 << 32), min_size=1, max_size=3)):
+        data = target.mutate(data, Random(number))[: target.max_bytes]
+    attempt(target, data)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_mutations_are_the_same_each_time_and_change_something(name: str) -> None:
+    target, data = TARGETS[name], seeds(name)[0]
+    made = [target.mutate(data, Random(number)) for number in range(20)]
+    assert made == [target.mutate(data, Random(number)) for number in range(20)]
+    assert len(set(made) - {data}) > 5
+
+
+def test_what_is_no_error_of_fatbin_is_a_find() -> None:
+    def broken(data: bytes) -> None:
+        if b"x" in data:
+            raise KeyError(data)
+
+    target = TARGETS["codec"]._replace(run=broken)
+    assert attempt(target, b"a") is None
+    with pytest.raises(KeyError) as caught:
+        attempt(target, b"x")
+    place = "tests/property/test_every_reader_survives_damage.py"
+    assert signature(caught.value).startswith(f"KeyError at {place}:")
+
+
+def test_a_run_is_written_down_at_the_end_of_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "HISTORY.md"
+    path.write_text("| a |\n<!-- end of runs -->\nmore\n")
+    record(Result("codec", 60, 12_345, 100, 20, (tmp_path / "find",), 1), path)
+    first, row, *rest = path.read_text().splitlines()
+    assert first == "| a |"
+    assert row.endswith(" | codec | 60 | 12,345 | 100 | 20 | 1 |")
+    assert rest == ["<!-- end of runs -->", "more"]
+
+
+def test_without_atheris_the_command_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert fuzz.__main__.main(["codec"]) == 2
+    assert "pip install" in capsys.readouterr().err
+
+
+def test_a_short_run_under_atheris(tmp_path: Path) -> None:
+    if find_spec("atheris") is None:
+        require("atheris", "not installed: pip install -e '.[fuzz]'")
+    done = subprocess.run(
+        [sys.executable, "-m", "fuzz", "codec", "--seconds", "3", "--corpus", str(tmp_path)],
+        cwd=ROOT, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    name, _, executions, edges, corpus, finds = done.stdout.splitlines()[1].split()
+    assert name == "codec"
+    assert int(executions.replace(",", "")) > 10
+    assert int(edges) > 10
+    assert int(corpus) >= len(seeds("codec"))
+    assert int(finds) == 0
