@@ -240,7 +240,7 @@ def test_readme_has_the_two_commands() -> None:
     assert (program, command) == (".venv/bin/fatbin", "check")
     assert (ROOT / target).is_file()
     assert options[0] == "--gpu"
-    assert _marked("tests").endswith(" && .venv/bin/python -m pytest")
+    assert _marked("tests").endswith(" && .venv/bin/python -m pytest -n auto --dist worksteal")
 
 
 @pytest.mark.parametrize(
