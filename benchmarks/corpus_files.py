@@ -39,10 +39,8 @@ SAMPLES = (
         corpus.BITSANDBYTES_ARM,
         "bitsandbytes/libbitsandbytes_cuda129.so",
     ),
-    Sample("NCCL 2.26.2", corpus.NCCL_2_26, "nvidia/nccl/lib/libnccl.so.2"),
     Sample("NCCL 2.32.3", corpus.NCCL_2_32, "nvidia/nccl/lib/libnccl.so.2"),
     Sample("cuFFT 12.4", corpus.CUFFT, "nvidia/cu13/lib/libcufft.so.12"),
-    Sample("cuSPARSE 12.5", corpus.CUSPARSE, "nvidia/cusparse/lib/libcusparse.so.12"),
     Sample("cuBLASLt 12.9", corpus.CUBLAS, "nvidia/cublas/lib/libcublasLt.so.12"),
 )
 """From small to large; of one container, of hundreds, and of thousands."""

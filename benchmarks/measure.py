@@ -57,10 +57,17 @@ class Pair(NamedTuple):
     most: float
 
 
-def pairs(first: Callable[[], float], second: Callable[[], float], rounds: int = ROUNDS) -> Pair:
-    """Time two things by turns, after one round that does not count."""
-    first()
-    second()
+def pairs(
+    first: Callable[[], float],
+    second: Callable[[], float],
+    rounds: int = ROUNDS,
+    *,
+    warm: bool = False,
+) -> Pair:
+    """Time two things by turns, after one round that does not count unless both are warm."""
+    if not warm:
+        first()
+        second()
     times: list[tuple[float, float]] = []
     for turn in range(rounds):
         if turn % 2:

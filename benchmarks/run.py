@@ -15,6 +15,7 @@ import json
 import os
 import platform
 import sys
+import time
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-_SLOW_ROUNDS = 3
-_SLOW = 3.0
-"""Seconds of a process from which fewer rounds must do."""
+_FEWER = ((20.0, 1), (2.0, 3))
+"""Seconds of a process, and how many rounds must do from there on."""
 _STARTS = (
     ("python -c pass", ("-c", "pass")),
     ("import fatbin", ("-c", "import fatbin")),
@@ -113,19 +113,24 @@ def _compared(
     path: Path, programs: dict[str, tuple[str, ...]], rounds: int
 ) -> Iterator[dict[str, Any]]:
     used: dict[str, dict[str, int]] = {}
+    seconds: dict[str, float] = {}
     for ours, theirs, cold in _PAIRS:
         sides = [(*programs[name], str(path)) for name in (ours, theirs)]
         for name, command in zip((ours, theirs), sides, strict=True):
-            if name not in used:
+            if name not in used:  # these runs warm what the others find
+                begin = time.perf_counter()
                 used[name] = measure.memory(command)._asdict()
+                seconds[name] = time.perf_counter() - begin
         first, second = (_side(command, path, cold=cold) for command in sides)
-        slow = max(first(), second()) > _SLOW
-        pair = measure.pairs(first, second, min(rounds, _SLOW_ROUNDS) if slow else rounds)
+        slowest = max(seconds[ours], seconds[theirs])
+        fewer = next((count for limit, count in _FEWER if slowest > limit), rounds)
+        pair = measure.pairs(first, second, min(rounds, fewer), warm=True)
         yield {
             "ours": ours,
             "theirs": theirs,
             "cold": cold,
             **pair._asdict(),
+            "pairs": min(rounds, fewer),
             "memory": [used[ours], used[theirs]],
         }
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import platform
+import re
 from datetime import datetime, timezone
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from fuzz.target import HERE
@@ -14,19 +16,62 @@ if TYPE_CHECKING:
     from fuzz.session import Result
 
 HISTORY = HERE / "HISTORY.md"
-_END = "<!-- end of runs -->"
+_END = "<!-- end of runs -->\n"
+_TOTALS, _END_OF_TOTALS = "<!-- totals -->\n", "<!-- end of totals -->\n"
+_ROW = re.compile(
+    r"^\| \S+ \| \S+ \| (\w+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| [\d,]+ \| (\d+) \|$",
+    re.MULTILINE,
+)
+_AIM = 3600
+_LOCK = Lock()
 
 
 def record(result: Result, path: Path = HISTORY) -> None:
-    """Add the row of a target that ran."""
+    """Add the row of a target that ran, and add all rows up again.
+
+    Raises:
+        ValueError: the file lacks a line that tells where.
+    """
     day = datetime.now(tz=timezone.utc).date().isoformat()
     python = ".".join(platform.python_version_tuple()[:2])
     row = (
         f"| {day} | {python} | {result.target} | {result.seconds:,} | {result.executions:,} "
         f"| {result.edges:,} | {result.corpus:,} | {len(result.finds)} |\n"
     )
-    text = path.read_text("utf-8")
-    if _END not in text:
-        msg = f"{path}: expected the line {_END}, found none"
-        raise ValueError(msg)
-    path.write_text(text.replace(_END, row + _END), "utf-8")
+    with _LOCK:  # targets can run side by side
+        text = path.read_text("utf-8")
+        for line in (_END, _TOTALS, _END_OF_TOTALS):
+            if line not in text:
+                msg = f"{path}: expected the line {line.strip()}, found none"
+                raise ValueError(msg)
+        text = text.replace(_END, row + _END)
+        head, _, rest = text.partition(_TOTALS)
+        _, _, tail = rest.partition(_END_OF_TOTALS)
+        path.write_text(f"{head}{_TOTALS}{totals(text)}{_END_OF_TOTALS}{tail}", "utf-8")
+
+
+def totals(text: str) -> str:
+    """Return the table of what the rows of all runs come to, for each target."""
+    sums: dict[str, list[int]] = {}
+    for name, *numbers in _ROW.findall(text):
+        seconds, executions, edges, finds = (int(n.replace(",", "")) for n in numbers)
+        one = sums.setdefault(name, [0, 0, 0, 0])
+        one[0] += seconds
+        one[1] += executions
+        one[2] = max(one[2], edges)
+        one[3] += finds
+    rows = [
+        f"| {name} | {seconds:,} | {100 * seconds // _AIM} % | {executions:,} | {edges:,} | {finds} |"
+        for name, (seconds, executions, edges, finds) in sums.items()
+    ]
+    all_of = [sum(one[i] for one in sums.values()) for i in (0, 1, 3)]
+    share = 100 * all_of[0] // (_AIM * max(1, len(sums)))
+    rows.append(f"| all | {all_of[0]:,} | {share} % | {all_of[1]:,} | | {all_of[2]} |")
+    return "\n".join(
+        [
+            "| target | seconds | of an hour | executions | most edges | finds |",
+            "|---" * 6 + "|",
+            *rows,
+            "",
+        ]
+    )

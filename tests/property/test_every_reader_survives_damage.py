@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from support import ROOT, require
 
 import fuzz.__main__
-from fuzz.history import HISTORY, record
+from fuzz.history import HISTORY, record, totals
 from fuzz.session import Result
 from fuzz.target import REGRESSIONS, attempt, regressions, signature
 from fuzz.targets import TARGETS
@@ -83,14 +83,27 @@ def test_what_is_no_error_of_fatbin_is_a_find() -> None:
     assert signature(caught.value).startswith(f"KeyError at {place}:")
 
 
-def test_a_run_is_written_down_at_the_end_of_the_table(tmp_path: Path) -> None:
+def test_runs_are_written_down_and_added_up(tmp_path: Path) -> None:
     path = tmp_path / "HISTORY.md"
-    path.write_text("| a |\n<!-- end of runs -->\nmore\n")
-    record(Result("codec", 60, 12_345, 100, 20, (tmp_path / "find",), 1), path)
-    first, row, *rest = path.read_text().splitlines()
+    marks = "<!-- end of runs -->\n<!-- totals -->\nold\n<!-- end of totals -->\nmore\n"
+    path.write_text(f"| a |\n{marks}")
+    for edges in (100, 90):
+        record(Result("codec", 60, 12_345, edges, 20, (tmp_path / "find",), 1), path)
+    first, row, _, end, begin, _, _, one, both, *rest = path.read_text().splitlines()
     assert first == "| a |"
     assert row.endswith(" | codec | 60 | 12,345 | 100 | 20 | 1 |")
-    assert rest == ["<!-- end of runs -->", "more"]
+    assert [end, begin] == ["<!-- end of runs -->", "<!-- totals -->"]
+    assert one == "| codec | 120 | 3 % | 24,690 | 100 | 2 |"
+    assert both == "| all | 120 | 3 % | 24,690 | | 2 |"
+    assert rest == ["<!-- end of totals -->", "more"]
+    path.write_text("no place for it\n")
+    with pytest.raises(ValueError, match="expected the line"):
+        record(Result("codec", 1, 1, 1, 1, (), 1), path)
+
+
+def test_the_history_is_added_up_right() -> None:
+    text = HISTORY.read_text()
+    assert totals(text) in text
 
 
 def test_without_atheris_the_command_says_what_to_install(
