@@ -87,6 +87,45 @@ class Limits(Record):
             hint="raise the limit seconds, or 0 for any number",
         )
 
+    def exceeded(
+        self,
+        message: str,
+        *,
+        limit: str,
+        actual: int,
+        offset: int = -1,
+        location: str = "",
+        trusted: str = "file",
+    ) -> LimitExceededError:
+        """Return the error that one of these limits is exceeded, with what helps.
+
+        Args:
+            message: what was found.
+            limit: its name.
+            actual: its number.
+            offset: where, or -1.
+            location: of the file or member.
+            trusted: what has to be trusted before the limit is raised.
+        """
+        return LimitExceededError(
+            message,
+            limit=limit,
+            allowed=getattr(self, limit),
+            actual=actual,
+            offset=offset,
+            location=location,
+            hint=f"raise the limit {limit} if the {trusted} is trusted",
+        )
+
+    def too_deep(self, depth: int, location: str) -> LimitExceededError | None:
+        """Return the error that an archive at this depth is not read any more; None if it is."""
+        if depth < self.depth:
+            return None
+        message = f"archives are nested more than {self.depth} deep; not read"
+        return self.exceeded(
+            message, limit="depth", actual=depth + 1, location=location, trusted="archive"
+        )
+
     def check_document(self, size: int, location: str) -> None:
         """Refuse a document that is larger than any of fatbin's.
 
@@ -94,13 +133,12 @@ class Limits(Record):
             LimitExceededError: it has more than ``document_bytes``.
         """
         if size > self.document_bytes:
-            raise LimitExceededError(
+            raise self.exceeded(
                 f"expected a document of at most {self.document_bytes} bytes, found more",
                 limit="document_bytes",
-                allowed=self.document_bytes,
                 actual=size,
                 location=location,
-                hint="raise the limit document_bytes if the document is trusted",
+                trusted="document",
             )
 
     def check_inflated(self, compressed_size: int, size: int, offset: int = -1) -> None:
@@ -115,23 +153,19 @@ class Limits(Record):
             LimitExceededError: the declared size is over ``image_bytes`` or ``ratio``.
         """
         if size > self.image_bytes:
-            raise LimitExceededError(
+            raise self.exceeded(
                 f"declared size of {size} bytes is over the limit of {self.image_bytes} bytes",
                 limit="image_bytes",
-                allowed=self.image_bytes,
                 actual=size,
                 offset=offset,
-                hint="raise the limit image_bytes if the file is trusted",
             )
         if size > self.ratio * max(1, compressed_size):
-            raise LimitExceededError(
+            raise self.exceeded(
                 f"{compressed_size} bytes declare to inflate to {size} bytes, "
                 f"over the limit of {self.ratio} times",
                 limit="ratio",
-                allowed=self.ratio,
                 actual=size // max(1, compressed_size),
                 offset=offset,
-                hint="raise the limit ratio if the file is trusted",
             )
 
 
@@ -180,12 +214,7 @@ class Tally:
         """Return the error that tells that there are more containers or entries than allowed."""
         self.full = True
         allowed = int(getattr(self.limits, limit))
-        return LimitExceededError(
-            f"more than {allowed} {limit}; the rest of the file was not read",
-            limit=limit,
-            allowed=allowed,
-            actual=allowed + 1,
-            offset=offset,
-            location=location,
-            hint=f"raise the limit {limit} if the file is trusted",
+        message = f"more than {allowed} {limit}; the rest of the file was not read"
+        return self.limits.exceeded(
+            message, limit=limit, actual=allowed + 1, offset=offset, location=location
         )

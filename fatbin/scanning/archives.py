@@ -88,19 +88,10 @@ class Members:
 
     def deeper(self, depth: int, location: str) -> bool:
         """Tell whether an archive in an archive may be read; one that may not is told."""
-        most = self._limits.depth
-        if depth >= most:
-            self._report(
-                LimitExceededError(
-                    f"archives are nested more than {most} deep; not read",
-                    limit="depth",
-                    allowed=most,
-                    actual=depth + 1,
-                    location=location,
-                    hint="raise the limit depth if the archive is trusted",
-                )
-            )
-        return depth < most
+        error = self._limits.too_deep(depth, location)
+        if error is not None:
+            self._report(error)
+        return error is None
 
     def _counted(self, view: View, offset: int) -> bool:
         """Count a member; False, and told, when it is one too many or too late."""
@@ -160,12 +151,11 @@ def _header(view: View, position: int) -> tuple[str, int]:
 
 
 def _too_many(view: View, offset: int, limits: Limits) -> LimitExceededError:
-    return LimitExceededError(
+    return limits.exceeded(
         f"more than {limits.members} members; the rest of the archive was not read",
         limit="members",
-        allowed=limits.members,
         actual=limits.members + 1,
         offset=offset,
         location=view.name,
-        hint="raise the limit members if the archive is trusted",
+        trusted="archive",
     )

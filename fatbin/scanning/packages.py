@@ -277,15 +277,9 @@ def _streamed(
 
 
 def _check_depth(depth: int, name: str, walk: Walk) -> None:
-    if depth >= walk.limits.depth:
-        raise LimitExceededError(
-            f"archives are nested more than {walk.limits.depth} deep; not read",
-            limit="depth",
-            allowed=walk.limits.depth,
-            actual=depth + 1,
-            location=name,
-            hint="raise the limit depth if the archive is trusted",
-        )
+    error = walk.limits.too_deep(depth, name)
+    if error is not None:
+        raise error
 
 
 def _of_wheel(view: View, members: list[ZipMember]) -> Distribution | None:

@@ -11,7 +11,7 @@ import mmap
 import tempfile
 from contextlib import contextmanager
 
-from fatbin.errors import FatbinError, LimitExceededError, SourceError
+from fatbin.errors import FatbinError, SourceError
 from fatbin.format.container import MAGIC, MAGIC_BEFORE_CUDA_6
 from fatbin.format.elf import ELF_MAGIC
 from fatbin.format.ptx import read_ptx_head
@@ -86,13 +86,12 @@ class Budget:
         self._in_time(location)
         self.members += 1
         if self.members > self.limits.archive_members:
-            raise LimitExceededError(
+            raise self.limits.exceeded(
                 f"more than {self.limits.archive_members} members; the rest was not read",
                 limit="archive_members",
-                allowed=self.limits.archive_members,
                 actual=self.members,
                 location=location,
-                hint="raise the limit archive_members if the archive is trusted",
+                trusted="archive",
             )
 
     def spend(self, count: int, location: str) -> None:
@@ -104,14 +103,13 @@ class Budget:
         self._in_time(location)
         self.inflated += count
         if self.inflated > self.limits.archive_bytes:
-            raise LimitExceededError(
+            raise self.limits.exceeded(
                 f"members inflate to more than {self.limits.archive_bytes} bytes in all; "
                 "the rest was not read",
                 limit="archive_bytes",
-                allowed=self.limits.archive_bytes,
                 actual=self.inflated,
                 location=location,
-                hint="raise the limit archive_bytes if the archive is trusted",
+                trusted="archive",
             )
 
     def _in_time(self, location: str) -> None:
@@ -240,22 +238,20 @@ class _Guard:
         size = before + len(piece)
         limits = self._limits
         if size > limits.member_bytes:
-            raise LimitExceededError(
+            raise limits.exceeded(
                 f"the member inflates to more than {limits.member_bytes} bytes",
                 limit="member_bytes",
-                allowed=limits.member_bytes,
                 actual=size,
                 location=self.name,
-                hint="raise the limit member_bytes if the archive is trusted",
+                trusted="archive",
             )
         if self._stored >= 0 and size > max(_RATIO_FROM, limits.member_ratio * self._stored):
-            raise LimitExceededError(
+            raise limits.exceeded(
                 f"{self._stored} bytes inflate to more than {limits.member_ratio} times as much",
                 limit="member_ratio",
-                allowed=limits.member_ratio,
                 actual=size // max(1, self._stored),
                 location=self.name,
-                hint="raise the limit member_ratio if the archive is trusted",
+                trusted="archive",
             )
         if self._budget is not None:
             self._budget.spend(len(piece), self.name)

@@ -165,13 +165,12 @@ class _Inflated:
         self._count += len(data)
         most = self._limits.member_ratio
         if self._count > max(_RATIO_FROM, most * self._source.count):
-            raise LimitExceededError(
+            raise self._limits.exceeded(
                 f"{self._source.count} bytes inflate to more than {most} times as much",
                 limit="member_ratio",
-                allowed=most,
                 actual=self._count // max(1, self._source.count),
                 location=self._name,
-                hint="raise the limit member_ratio if the archive is trusted",
+                trusted="archive",
             )
         return data
 

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 from fatbin.errors import (
     FatbinError,
-    LimitExceededError,
     TruncatedError,
     UnknownFormatError,
 )
@@ -70,13 +69,12 @@ class Placed:
     def member(self, size: int, head: bytes, name: str, limits: Limits) -> Iterator[View]:
         """Give a member, of which ``head`` was read, as a view."""
         if size > limits.member_bytes:
-            raise LimitExceededError(
+            raise limits.exceeded(
                 f"the member has more than {limits.member_bytes} bytes",
                 limit="member_bytes",
-                allowed=limits.member_bytes,
                 actual=size,
                 location=name,
-                hint="raise the limit member_bytes if the image is trusted",
+                trusted="image",
             )
         inner = self.view.window(self.position - len(head), size, name)
         inner.origin = inner.start  # a file of its own
@@ -191,14 +189,14 @@ class Inflating:
         self._budget.spend(count, self._view.name)
         self._most -= count
         if self._most < 0:
-            ratio = self._budget.limits.member_ratio
-            raise LimitExceededError(
+            limits = self._budget.limits
+            ratio = limits.member_ratio
+            raise limits.exceeded(
                 f"{self._view.size} bytes inflate to more than {ratio} times as much",
                 limit="member_ratio",
-                allowed=ratio,
                 actual=ratio + 1,
                 location=self._view.name,
-                hint="raise the limit member_ratio if the image is trusted",
+                trusted="image",
             )
 
 
