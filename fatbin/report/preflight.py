@@ -42,6 +42,9 @@ def summary(result: Preflight) -> str:
     """Return the outcome and its cause in one line."""
     if result.cause:
         return f"{result.outcome}: {result.cause}"
+    if result.outcome.value == "NOTHING":  # every stage was skipped
+        reasons = dict.fromkeys(stage.said for stage in result.stages)
+        return f"{result.outcome}: no stage ran: {'; '.join(reasons)}"
     return f"{result.outcome}: the node is ready ({result.seconds:.1f} s)"
 
 

@@ -330,6 +330,15 @@ def text_of(found: Preflight) -> str:
     return lines.text
 
 
+def test_a_node_where_nothing_was_tried_is_not_called_ready() -> None:
+    found = run()
+    skipped = PreflightOutcome.SKIPPED
+    stages = tuple(s._replace(outcome=skipped, said=f"no {s.name}") for s in found.stages[:2])
+    nothing = found._replace(outcome=PreflightOutcome.NOTHING, cause="", stages=stages)
+    first, *_ = text_of(nothing).splitlines()
+    assert first == "NOTHING: no stage ran: no detect; no check"
+
+
 def test_the_block() -> None:
     env = {"NODE_NAME": "gpu-7", "IMAGE": "registry/app:1.2"}
     found = run(environment=env)._replace(seconds=1.25)
