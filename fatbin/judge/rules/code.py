@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _LONG_LINK = 1_000_000
 """Bytes of stored PTX from which on a link by the driver is taken for a hang; 46 MB took more than
 580 seconds, and a small program a moment."""
+_A_TENTH = 100_000  # bytes of a megabyte that is worth the name
 _BY_POLICY = {"pass": Severity.NOTE, "warn": Severity.WARN, "fail": Severity.FAIL}
 
 
@@ -160,6 +161,7 @@ def linked_by_driver(case: Case) -> Iterator[Finding]:
     parts = case.loader.linked_entries
     ptx = [entry for entry in parts if entry.kind != "sass"]
     size = sum(entry.stored_size for entry in ptx)
+    amount = f"{size / 1e6:.1f} MB" if size >= _A_TENTH else f"{size:,} bytes"
     delay = "looks like a hang for minutes" if size >= _LONG_LINK else "delays the first start"
     driver = max(answer.choice.driver for answer in answers)
     needs = f"; needs driver {driver} or later" if driver else ""
@@ -170,7 +172,7 @@ def linked_by_driver(case: Case) -> Iterator[Finding]:
         "FB106",
         severity,
         f"{case.called} runs on {case.gpu} by JIT LINK only: the driver compiles and links "
-        f"{plural(len(parts), 'module')}, {size / 1e6:.1f} MB of PTX for {listed(archs)}; "
+        f"{plural(len(parts), 'module')}, {amount} of PTX for {listed(archs)}; "
         f"{delay}{needs}",
         action=remedy(case),
         because=(
