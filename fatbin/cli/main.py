@@ -272,16 +272,24 @@ def _output_failed(error: OSError) -> int:
     return exits.ERROR
 
 
+_SWITCH_SECONDS = 0.0001
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     # Records are tuples without cycles: the collector would only walk them again and again.
     collecting = gc.isenabled()
     gc.disable()
+    # A thread that inflates asks for the interpreter often and briefly; by default it would wait
+    # five milliseconds each time, longer than its work takes.
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
     try:
         return _run(argv)
-    finally:
+    finally:  # a program that calls this goes on
+        sys.setswitchinterval(interval)
         if collecting:
-            gc.enable()  # a program that calls this goes on
+            gc.enable()
 
 
 def _run(argv: Sequence[str] | None) -> int:

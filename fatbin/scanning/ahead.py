@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     Pieces = Queue[tuple[bytes, BaseException | None]]
 
-_PIECE = 1 << 20
-_PIECES = 16
+_PIECE = 4 << 20
+_PIECES = 4
 _PATIENCE = 0.05
 
 

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 
 _CHUNK = 256 << 10
+_LARGE_CHUNK = 1 << 20
+"""Of streams that a thread may read: a decompressor that has more to do lets others run longer."""
 _XZ_MEMORY = 256 << 20
 """What an xz stream may ask for; its strongest preset takes 65 MiB."""
 _RATIO_FROM = 8 << 20
@@ -297,7 +299,7 @@ class Gzip:
         return True
 
     def _more(self) -> bytes:
-        data = self._source.read(_CHUNK)
+        data = self._source.read(_LARGE_CHUNK)
         self._count.spend(len(data))
         return data
 
@@ -378,6 +380,6 @@ def _zstd(source: _Counted) -> Stream:
     # Windows of more than 128 MiB are refused, as the program zstd does unasked.
     # A frame that is cut off ends quietly here; what it held tells, as a tar archive without end.
     reader: Stream = zstandard.ZstdDecompressor().stream_reader(
-        cast(IO[bytes], source), read_across_frames=True
+        cast(IO[bytes], source), read_size=_LARGE_CHUNK, read_across_frames=True
     )
     return reader

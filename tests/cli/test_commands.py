@@ -248,13 +248,15 @@ def test_a_terminal_gets_rich_tables(no_color: bool) -> None:  # noqa: FBT001
     assert (b"\x1b[36m" in out) is not no_color
 
 
-def test_a_program_that_calls_main_keeps_its_collector() -> None:
+def test_a_program_that_calls_main_keeps_its_collector_and_its_threads_their_pace() -> None:
     import gc
 
     from fatbin.cli import main
 
+    interval = sys.getswitchinterval()
     assert gc.isenabled()
     assert main(["explain", "--list"]) == 0
     with pytest.raises(SystemExit):
         main(["--help"])
     assert gc.isenabled()
+    assert sys.getswitchinterval() == interval
