@@ -190,10 +190,10 @@ class Tally:
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         """Begin with nothing taken."""
-        self.limits = limits
-        self.containers = 0
-        self.entries = 0
-        self.full = False
+        self.limits: Limits = limits
+        self.containers: int = 0
+        self.entries: int = 0
+        self.full: bool = False
 
     @property
     def entries_left(self) -> int:

@@ -35,7 +35,7 @@ from fatbin.limits import DEFAULT_LIMITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _USUAL_FLAGS = int(EntryFlags.BITS_64 | EntryFlags.HOST_LINUX)
 _FIRST_MERCURY_SM = 100
@@ -215,6 +215,7 @@ def read_specs(data: bytes) -> list[list[EntrySpec]]:
 
     Raises:
         FormatError: damage.
+        LimitExceededError: a group declares images that its bytes cannot hold.
     """
     view = View(bytes(data), "fatbin")
     return [[_spec(view, header) for header in found.headers] for found in walk(view)]
@@ -225,7 +226,7 @@ def _spec(view: View, header: EntryHeader) -> EntrySpec:
     stored = header.compressed_size or header.padded_size
     members: tuple[EntrySpec, ...] = ()
     if header.kind == EntryKind.GROUP:
-        members = tuple(_member_spec(view, m) for m in unfold(view, header, raise_error))
+        members = tuple(_member_specs(view, header, stored))
     return EntrySpec(
         kind=header.kind,
         payload=view.read(header.payload_offset, stored, "payload"),
@@ -242,6 +243,14 @@ def _spec(view: View, header: EntryHeader) -> EntrySpec:
         version=header.version,
         members=members,
     )
+
+
+def _member_specs(view: View, group: EntryHeader, stored: int) -> Iterator[EntrySpec]:
+    total = 0
+    for header in unfold(view, group, raise_error):
+        total += header.padded_size
+        DEFAULT_LIMITS.check_inflated(stored, total, view.report_offset(group.offset))
+        yield _member_spec(view, header)
 
 
 def _member_spec(view: View, header: EntryHeader) -> EntrySpec:

@@ -7,6 +7,7 @@ reported with its location, and the rest goes on; only what all of a target may 
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack, closing
 
 from fatbin._record import Record
 from fatbin.errors import (
@@ -27,10 +28,16 @@ from fatbin.scanning.spool import (
     spooled_view,
     worth_reading,
 )
-from fatbin.scanning.streams import Rest, ViewStream, compression_by_magic, inflated
+from fatbin.scanning.streams import (
+    WORTH_A_THREAD,
+    Rest,
+    ViewStream,
+    compression_by_magic,
+    inflated,
+)
 from fatbin.scanning.tape import is_tar
 from fatbin.scanning.tars import read_tar
-from fatbin.scanning.zips import check_stored, content, read_zip
+from fatbin.scanning.zips import check_stored, content, opened_early, opened_members, read_zip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,13 +48,15 @@ if TYPE_CHECKING:
     from fatbin.scanning.aids import Watch
     from fatbin.scanning.spool import Stream
     from fatbin.scanning.tars import TarMember
-    from fatbin.scanning.zips import ZipMember
+    from fatbin.scanning.zips import Opened, ZipMember
 
 _WHOLE = frozenset(("archive_bytes", "archive_members", "seconds"))
 _TAR_NAME = re.compile(
     r"\.(?:tar(?:\.(?:gz|bz2|xz|zst))?|tgz|tbz2?|txz|tzst|conda)$", re.IGNORECASE
 )
 _CHUNK = 1 << 20
+_EARLY = 64
+"""Members that are opened before their turn; what is read of each is bounded too."""
 _METADATA_BYTES = 65536
 _METADATA = re.compile(r"[^/]+\.dist-info/METADATA")
 _FIELD = r"^{}:[ \t]*(\S[^\r\n]*?)[ \t]*\r?$"
@@ -165,13 +174,26 @@ def _zip(view: View, walk: Walk, depth: int, outer: Distribution) -> Iterator[Fo
         members = list(members)
         distribution = _of_wheel(view, members)
     distribution = distribution or _of_name(view.name) or outer
-    for member in members:
-        name = f"{view.name}::{member.name}"
+    with ExitStack() as stack:
+        opened: Iterator[Opened] = opened_members(view, members)
+        if isinstance(members, list) and view.size >= WORTH_A_THREAD:
+            from fatbin.scanning.ahead import Ahead  # noqa: PLC0415 - small wheels need no thread
+
+            opened = stack.enter_context(closing(Ahead(opened_early(view, members), _EARLY)))
+        yield from _members(opened, view.name, walk, depth, distribution)
+
+
+def _members(
+    opened: Iterator[Opened], location: str, walk: Walk, depth: int, distribution: Distribution
+) -> Iterator[Found]:
+    for member, source in opened:
+        name = f"{location}::{member.name}"
         walk.budget.member(name)
         if depth == 1 and walk.watch is not None:
             walk.watch(name, member.end)
         try:
-            source = content(view, member, name)
+            if isinstance(source, FatbinError):
+                raise source
             if isinstance(source, View):
                 yield from _in_place(source, member, walk, depth, distribution)
             else:

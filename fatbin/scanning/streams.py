@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         def decompress(self, data: bytes, /, max_length: int) -> bytes: ...
 
 
+WORTH_A_THREAD = 8 << 20
+"""Compressed bytes from which a thread that reads ahead pays for its start."""
 _CHUNK = 256 << 10
 _LARGE_CHUNK = 1 << 20
 """Of streams that a thread may read: a decompressor that has more to do lets others run longer."""

@@ -11,23 +11,26 @@ import zlib
 
 from fatbin._record import Record
 from fatbin.errors import (
+    FatbinError,
     FormatError,
     SizeMismatchError,
     SourceError,
     TruncatedError,
 )
 from fatbin.format.layouts import ZIP64_END, ZIP64_LOCATOR, ZIP_END, ZIP_LOCAL, ZIP_MEMBER
-from fatbin.scanning.spool import damaged
-from fatbin.scanning.streams import ViewStream
+from fatbin.scanning.spool import HEAD_BYTES, damaged, worth_reading
+from fatbin.scanning.streams import Rest, ViewStream
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fatbin.errors import Report
     from fatbin.format.view import View
     from fatbin.limits import Limits
     from fatbin.scanning.spool import Stream
+
+    Opened = tuple["ZipMember", View | Stream | FatbinError]
 
 _END_MAGIC = b"PK\5\6"
 _END64_MAGIC = 0x06064B50
@@ -41,6 +44,8 @@ _UTF8 = 0x800
 _STORED, _DEFLATE, _BZIP2 = 0, 8, 12
 _NAME_BYTES = 4096  # the longest path of Linux; every name is cut there
 _CHUNK = 256 << 10
+_SMALL = 256 << 10
+"""Members that may be inflated before their turn."""
 
 
 class ZipMember(Record):
@@ -152,6 +157,33 @@ def content(view: View, member: ZipMember, name: str) -> View | Stream:
             location=name,
         )
     return inner
+
+
+def opened_members(view: View, members: Iterable[ZipMember]) -> Iterator[Opened]:
+    """Yield members with what they hold, or with the error that says why nobody can tell."""
+    for member in members:
+        try:
+            yield member, content(view, member, f"{view.name}::{member.name}")
+        except FatbinError as exc:  # of this member alone
+            yield member, exc
+
+
+def opened_early(view: View, members: Iterable[ZipMember]) -> Iterator[Opened]:
+    """Yield the same, where what is small and worth reading was inflated already.
+
+    What is wrong with a member comes again where it is read.
+    """
+    for member, source in opened_members(view, members):
+        if isinstance(source, _Inflating) and member.size <= _SMALL:
+            try:
+                data = source.read(HEAD_BYTES)
+                if worth_reading(data):
+                    data += source.read(member.size)
+                yield member, Rest(data, source)
+            except FatbinError:
+                yield member, content(view, member, f"{view.name}::{member.name}")
+        else:
+            yield member, source
 
 
 def check_stored(view: View, member: ZipMember) -> None:

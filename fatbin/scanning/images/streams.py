@@ -13,7 +13,7 @@ from fatbin.errors import (
     UnknownFormatError,
 )
 from fatbin.scanning.spool import spooled_view
-from fatbin.scanning.streams import Gzip, ViewStream, compression_by_magic, inflated
+from fatbin.scanning.streams import WORTH_A_THREAD, Gzip, ViewStream, compression_by_magic, inflated
 from fatbin.scanning.tape import BLOCK, is_tar
 
 TYPE_CHECKING = False
@@ -30,8 +30,6 @@ _SKIPPABLE = b"\x2a\x4d\x18"  # bytes 1 to 3 of a zstd frame that holds no data
 _SKIPPABLE_LOW = 0x50  # byte 0, without its last four bits
 _PIECE = 1 << 20
 _RATIO_FROM = 8 << 20
-WORTH_A_THREAD = 8 << 20
-"""Compressed bytes from which a thread that reads ahead pays for its start."""
 
 
 class Placed:
