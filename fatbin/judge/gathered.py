@@ -44,6 +44,11 @@ def gather(inventory: Inventory) -> Inventory:
     return inventory._replace(libraries=tuple(libraries))
 
 
+def is_gathered(library: Library) -> bool:
+    """Tell whether a library is the bare files of a folder together."""
+    return library.location.endswith((f"/{FILES}", f"\\{FILES}", f"::{FILES}"))
+
+
 class _Origins:
     """Where the bare files of some targets come from."""
 

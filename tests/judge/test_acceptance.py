@@ -361,11 +361,22 @@ def test_cubins_of_a_package_are_picked_from() -> None:
     made = Inventory(libraries=files, targets=("k.whl",))
     verdict = check(made, gpus="9.0, 10.3, 12.0")
     (one,) = verdict.libraries
-    assert [str(answer.outcome) for answer in one.answers] == ["PASS", "PASS", "FAIL"]
+    assert [str(answer.outcome) for answer in one.answers] == ["PASS", "PASS", "WARN"]
     assert (one.location, one.name, one.sass) == ("k.whl::*", "k.whl/*", ("sm_90a", "sm_100f"))
     assert "1 of 2 modules" in finding(check(made, gpus="9.0"), "FB110").message
     assert "k.whl/* has no code for 12.0" in finding(verdict, "FB101").message
     assert "2 modules with SASS sm_90a sm_100f" in finding(verdict, "FB101").message
+    assert "what picks from them may do without" in finding(verdict, "FB101").message
+
+
+@pytest.mark.parametrize(
+    ("archs", "wanted"),
+    [(("sm_90a", "sm_100?"), "WARN"), (("sm_90", "sm_100f"), "FAIL"), (("sm_75", "sm_75"), "FAIL")],
+)
+def test_cubins_that_could_be_portable_are_missed(archs: tuple[str, str], wanted: str) -> None:
+    files = tuple(cubin(f"k/{number}.cubin", arch) for number, arch in enumerate(archs))
+    (one,) = check(Inventory(libraries=files, targets=("k",)), gpus="8.0, 12.0").libraries
+    assert [str(answer.outcome) for answer in one.answers] == [wanted, wanted]
 
 
 @pytest.mark.parametrize(

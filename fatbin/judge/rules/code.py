@@ -19,6 +19,7 @@ from fatbin.judge.case import (
 from fatbin.judge.content import ptx_named, sass_named
 from fatbin.judge.coverage import is_link_failure
 from fatbin.judge.facts.known_bad import matching
+from fatbin.judge.gathered import is_gathered
 from fatbin.judge.rules.shared import (
     finding,
     good_nccl,
@@ -52,15 +53,32 @@ def nothing_serves(case: Case) -> Iterator[Finding]:
     forced = " that CUDA_FORCE_PTX_JIT=1 could use" if environment.force_ptx_jit else ""
     linked = any(is_link_failure(answer.choice) for answer in answers)
     error = "500, named symbol not found" if linked else "209, no kernel image"
+    apart = _made_for_others(case)
     yield finding(
         case,
         "FB101",
-        Severity.FAIL,
+        Severity.WARN if apart else Severity.FAIL,
         f"{case.called} has no code for {case.gpu}{forced} (error {error}): "
         f"{plural(missing, 'module')} with SASS {listed(sass_named(case.modules.content))}, "
-        f"{_ptx_word(case)}",
+        f"{_ptx_word(case)}"
+        + (
+            "; all are made for other GPUs, and what picks from them may do without"
+            if apart
+            else ""
+        ),
         action=remedy(case),
         because=tuple(dict.fromkeys(because)),
+    )
+
+
+def _made_for_others(case: Case) -> bool:
+    """Tell whether these are files to pick from of which none is meant to be portable.
+
+    Packages of such cubins are installed whatever the GPU is, as flashinfer-cubin is, and the code
+    beside them has another way where none is for the device.
+    """
+    return is_gathered(case.library) and all(
+        entry.arch is None or entry.arch.variant for entry in case.library.entries
     )
 
 
