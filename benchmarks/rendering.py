@@ -30,8 +30,9 @@ cache's.
 The programs do different work. `cuobjdump -all` lists headers, as `fatbin list` does, but does not
 look outside the named sections, where `fatbin list` does. `fatbin check` counts kernels and judges
 besides. `cubloaty` inflates every image to tell kernels apart; `fatbin size` inflates nothing
-unless it is asked for kernels. cuobjdump is faster on a small library: starting Python takes as
-long as it takes for everything.
+unless it is asked for kernels. cuobjdump is faster on a small library, where starting Python takes
+as long as it takes for everything; on cuFFT, which holds 17,860 containers of one image each; and
+for the resources of kernels, where it reads fewer attributes of each.
 
 ![Seconds of each program by library, smaller is better](../images/performance.svg)
 """
