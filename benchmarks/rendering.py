@@ -32,7 +32,7 @@ look outside the named sections, where `fatbin list` does. `fatbin check` counts
 besides. `cubloaty` inflates every image to tell kernels apart; `fatbin size` inflates nothing
 unless it is asked for kernels. cuobjdump is faster on a small library, where starting Python takes
 as long as it takes for everything; on cuFFT, which holds 17,860 containers of one image each; and
-for the resources of kernels, where it reads fewer attributes of each.
+for the resources of kernels.
 
 ![Seconds of each program by library, smaller is better](../images/performance.svg)
 """

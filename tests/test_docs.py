@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import importlib.util
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -256,3 +258,10 @@ def test_every_variable_is_documented() -> None:
     cells = re.findall(r"^\| (`[A-Z].*?) \|", text, re.MULTILINE)
     documented = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
     assert documented == _variables() | {"NO_COLOR"}  # which rich reads
+
+
+def test_the_page_of_performance_is_made_of_the_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    rendering = importlib.import_module("rendering")
+    found = json.loads(rendering.RESULTS.read_text(encoding="utf-8"))
+    assert rendering.page(found) == rendering.PAGE.read_text(encoding="utf-8")
