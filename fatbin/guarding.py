@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from logging import Logger
 
+    from fatbin.inventory import Inventory
     from fatbin.judge.driver import Driver
     from fatbin.judge.gpu import Gpu
     from fatbin.judge.verdict import Verdict
@@ -143,6 +144,8 @@ def _guard(
     detect: Callable[[], Machine] | None,
     log: Logger,
 ) -> Guarded:
+    from functools import cache, partial  # noqa: PLC0415 - import fatbin must stay light
+
     from fatbin.node import remembered  # noqa: PLC0415 - only the guard needs it
 
     asked = gpus if gpus is None or isinstance(gpus, str) else ", ".join(gpus)
@@ -159,12 +162,13 @@ def _guard(
     key = _key(paths, machine, driver or "") if machine else []
     if key and remembered.recall(key):
         return _done(log, "remembered", "passed before on this machine", paths)
-    verdict = _judged_by_the_list(paths, driver) if asked is None and detect is None else None
+    scanned = cache(partial(_scan, paths))
+    verdict = _judged_by_the_list(scanned, driver) if asked is None and detect is None else None
     if verdict is None:
         machine_now = _machine(asked, driver, detect or _detect)
         if not machine_now.gpus:
             return _done(log, "skipped", "no GPU in this process", paths)
-        verdict = _check(paths, machine_now)
+        verdict = _check(scanned(), machine_now)
     for finding in verdict.findings:
         if finding.severity.value == "warn":
             log.warning("fatbin: %s %s", finding.code, finding.message)
@@ -240,7 +244,7 @@ def _detect() -> Machine:
     return Machine(known if found.usable else (), found.judged_driver)
 
 
-def _judged_by_the_list(paths: Sequence[str], driver: str | None) -> Verdict | None:
+def _judged_by_the_list(scanned: Callable[[], Inventory], driver: str | None) -> Verdict | None:
     """Judge for every GPU that the kernel's driver lists; None unless it passes on all of them.
 
     Reading that list takes no time, while asking libcuda initialises CUDA in a child process. The
@@ -253,22 +257,27 @@ def _judged_by_the_list(paths: Sequence[str], driver: str | None) -> Verdict | N
     known = tuple(gpu.gpu for gpu in found.gpus if gpu.gpu is not None)
     if not known or len(known) < len(found.gpus) or found.judged_driver is None:
         return None
-    verdict = _check(paths, _machine(None, driver, lambda: Machine(known, found.judged_driver)))
+    machine = _machine(None, driver, lambda: Machine(known, found.judged_driver))
+    verdict = _check(scanned(), machine)
     return verdict if verdict.outcome.value == "PASS" else None
 
 
-def _check(paths: Sequence[str], machine: Machine) -> Verdict:
+def _scan(paths: Sequence[str]) -> Inventory:
     from fatbin.inventory import Inventory  # noqa: PLC0415 - a remembered pass needs no scan
-    from fatbin.judge.check import check  # noqa: PLC0415
-    from fatbin.scanning.targets import scan  # noqa: PLC0415
-    from fatbin.variables import cuda_variables  # noqa: PLC0415
+    from fatbin.scanning.targets import scan  # noqa: PLC0415 - likewise
 
     parts = [scan(path, linkage=True, kernels=True) for path in dict.fromkeys(paths)]
-    inventory = Inventory(
+    return Inventory(
         libraries=tuple(library for part in parts for library in part.libraries),
         issues=tuple(issue for part in parts for issue in part.issues),
         targets=tuple(paths),
     )
+
+
+def _check(inventory: Inventory, machine: Machine) -> Verdict:
+    from fatbin.judge.check import check  # noqa: PLC0415 - a remembered pass needs no judge
+    from fatbin.variables import cuda_variables  # noqa: PLC0415 - likewise
+
     return check(
         inventory,
         gpus=machine.gpus,

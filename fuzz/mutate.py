@@ -26,6 +26,7 @@ _CODECS = (
     (b"BZh", bz2.compress, bz2.decompress),
     (b"\xfd7zXZ", lambda d: lzma.compress(d, preset=0), lzma.decompress),
 )
+# What unpackers say of damage; zipfile says NotImplementedError of methods it does not know.
 _DAMAGE = (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zipfile.BadZipFile,
            tarfile.TarError, NotImplementedError, RuntimeError, KeyError, OverflowError)  # fmt: skip
 _BLOCK = 512

@@ -13,7 +13,7 @@ from fatbin.inventory import Inventory, Library
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
 FILES = "*"
 """What stands in place of a file's name for all that were gathered from a folder."""
@@ -52,7 +52,7 @@ def is_gathered(library: Library) -> bool:
 class _Origins:
     """Where the bare files of some targets come from."""
 
-    def __init__(self, targets: Iterable[str]) -> None:
+    def __init__(self, targets: Sequence[str]) -> None:
         self._targets = frozenset(targets)
         self._folders = sorted((each.rstrip("/\\") for each in targets), key=len, reverse=True)
 

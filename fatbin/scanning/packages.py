@@ -37,7 +37,8 @@ from fatbin.scanning.streams import (
 )
 from fatbin.scanning.tape import is_tar
 from fatbin.scanning.tars import read_tar
-from fatbin.scanning.zips import check_stored, content, opened_early, opened_members, read_zip
+from fatbin.scanning.zip_content import check_stored, content, opened_early, opened_members
+from fatbin.scanning.zips import read_zip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ if TYPE_CHECKING:
     from fatbin.scanning.aids import Watch
     from fatbin.scanning.spool import Stream
     from fatbin.scanning.tars import TarMember
-    from fatbin.scanning.zips import Opened, ZipMember
+    from fatbin.scanning.zip_content import Opened
+    from fatbin.scanning.zips import ZipMember
 
 _WHOLE = frozenset(("archive_bytes", "archive_members", "seconds"))
 _TAR_NAME = re.compile(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import lief
 import pytest
-from support import FIXTURES
+from support import FIXTURES, require
 
 import fatbin
 from fatbin.format.elf import read_elf_header, read_segments
@@ -58,7 +58,7 @@ def test_fixtures_say_what_lief_says(path: Path) -> None:
 
 def test_what_runs_here_says_what_lief_says() -> None:
     if not LOADED or sys.platform != "linux":
-        pytest.skip("no ELF extension module is loaded")
+        require("extensions", "no ELF extension module is loaded")
     for name in LOADED:
         assert dynamic(Path(name).read_bytes()) == as_lief_reads_it(Path(name)), name
     assert any(dynamic(Path(name).read_bytes()).needed for name in LOADED)
