@@ -28,15 +28,7 @@ def main() -> None:
         for name, place in (("remembered", cache), ("judged each time", os.devnull)):
             os.environ["XDG_CACHE_HOME"] = place
             pair = measure.pairs(bare, guard, _ROUNDS)
-            rows.append(
-                (
-                    name,
-                    measure.ms(pair.second),
-                    measure.ms(pair.first),
-                    measure.ms(pair.difference),
-                    measure.spread(pair),
-                )
-            )
+            rows.append(measure.beside(name, pair))
     measure.table(("guard", "whole process", "`import fatbin`", "difference", "ratio"), rows)
 
 

@@ -162,6 +162,11 @@ def spread(pair: Pair) -> str:
     return f"{pair.ratio:.2f} ({pair.least:.2f} to {pair.most:.2f})"
 
 
+def beside(name: str, pair: Pair) -> tuple[str, ...]:
+    """Return a row of a table that sets the second of a pair beside the first."""
+    return name, ms(pair.second), ms(pair.first), ms(pair.difference), spread(pair)
+
+
 def say_where(rounds: int = ROUNDS) -> None:
     """Print date, machine, versions and how many pairs a row is made of."""
     today = datetime.now(tz=timezone.utc).date()

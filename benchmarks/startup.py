@@ -33,15 +33,7 @@ def main() -> None:
     rows = []
     for name, command in cases:
         pair = measure.pairs(measure.process(*bare), measure.process(*command), _ROUNDS)
-        rows.append(
-            (
-                name,
-                measure.ms(pair.second),
-                measure.ms(pair.first),
-                measure.ms(pair.difference),
-                measure.spread(pair),
-            )
-        )
+        rows.append(measure.beside(name, pair))
     measure.table(("what", "whole process", "`python -c pass`", "difference", "ratio"), rows)
 
 

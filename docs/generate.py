@@ -230,6 +230,7 @@ def api(name: str) -> str:
         lines += ["```text", signature(node, shown), "```", "", *described(node)]
         return "\n".join(lines).strip()
     bases = ", ".join(ast.unparse(base) for base in node.bases)
+    bases = "str, Enum" if bases == "Word" else bases
     lines += [f"*class, {bases}*" if bases else "*class*", "", *described(node)]
     constructor = [
         f"{ast.unparse(f.target)}: {ast.unparse(f.annotation)}"

@@ -9,11 +9,13 @@ time the same declaration becomes a :func:`collections.namedtuple` without impor
 from __future__ import annotations
 
 from collections import namedtuple
+from enum import Enum
 
-__all__ = ["Record", "Value"]
+__all__ = ["Record", "Value", "Word", "plain"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
     from typing import NamedTuple as Record
 else:
 
@@ -89,3 +91,36 @@ class Value:
     def __repr__(self) -> str:
         """Return ``Type('text')``."""
         return f"{type(self).__name__}({str(self)!r})"
+
+
+class Word(str, Enum):
+    """Base of enumerations whose members are the words of texts and documents."""
+
+    def __str__(self) -> str:
+        """Return the word."""
+        return str(self.value)
+
+
+def plain(value: object) -> Any:
+    """Return JSON-ready data: records as objects, values and words as their text.
+
+    Fractions are seconds in all records of this package; they are given to the millisecond.
+    """
+    if type(value) in _AS_THEY_ARE:
+        return value
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Value):
+        return str(value)
+    if isinstance(value, float):
+        return round(value, 3)
+    if isinstance(value, tuple):
+        fields = getattr(value, "_fields", None)
+        if fields is None:
+            return [plain(item) for item in value]
+        return {name: plain(item) for name, item in zip(fields, value, strict=True)}
+    msg = f"expected a record, a value or what JSON has, found {type(value).__name__}"
+    raise TypeError(msg)
+
+
+_AS_THEY_ARE = frozenset((str, int, bool, type(None), dict, list))  # documents are plain already

@@ -7,8 +7,8 @@ the start of the library (of an archive: of the member).
 
 from __future__ import annotations
 
-from fatbin._record import Record
-from fatbin.arch import Architecture
+from fatbin._record import Record, plain
+from fatbin.arch import Architecture  # noqa: TC001 - the reader of documents resolves the types
 from fatbin.errors import FormatError, InventoryError, LimitExceededError
 from fatbin.kinds import Compression, Place, flag_names
 
@@ -285,8 +285,8 @@ class Inventory(Record):
         return {
             "schema_version": SCHEMA_VERSION,
             "targets": list(self.targets),
-            "libraries": [_plain(library) for library in self.libraries],
-            "issues": [_plain(issue) for issue in self.issues],
+            "libraries": [plain(library) for library in self.libraries],
+            "issues": [plain(issue) for issue in self.issues],
         }
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -325,16 +325,3 @@ class Inventory(Record):
             msg = f"expected a JSON document, found: {exc}"
             raise InventoryError(msg) from exc
         return cls.from_dict(data)
-
-
-def _plain(value: object) -> Any:  # noqa: ANN401 - JSON
-    """Return JSON-ready data; architectures and words become strings."""
-    if isinstance(value, (Place, Compression)):
-        return value.value
-    if isinstance(value, Architecture):
-        return str(value)
-    if isinstance(value, (Library, Module, Entry, Issue, Linkage)):
-        return {name: _plain(item) for name, item in zip(value._fields, value, strict=True)}
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value

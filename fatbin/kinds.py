@@ -5,7 +5,9 @@ Unknown values are values: they keep their number, print a name, and survive a r
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum, IntFlag
+from enum import IntEnum, IntFlag
+
+from fatbin._record import Word
 
 
 class EntryKind(IntEnum):
@@ -130,7 +132,7 @@ _FLAG_NAMES = {
 COMPRESSION_MASK = 0xF000
 
 
-class Compression(str, Enum):
+class Compression(Word):
     """How a payload is stored; the value is the word used in JSON."""
 
     NONE = "none"
@@ -139,10 +141,6 @@ class Compression(str, Enum):
     """A raw LZ4 block: no header, no size prefix."""
     LZ4_FRAME = "lz4-frame"
     ZSTD = "zstd"
-
-    def __str__(self) -> str:
-        """Return the word."""
-        return self.value
 
 
 def compression_of(flags: int) -> Compression:
@@ -183,7 +181,7 @@ def variant_of(flags: int) -> str:
     return "f" if flags & 0x200000 else ""
 
 
-class Place(str, Enum):
+class Place(Word):
     """Where in its file device code was found; the value is the word used in JSON."""
 
     LOADABLE = "loadable"
@@ -195,7 +193,3 @@ class Place(str, Enum):
     the library, or not at all."""
     BARE = "bare"
     """The file itself is the device code: ``.fatbin``, ``.cubin``, ``.ptx``, ``.ltoir``."""
-
-    def __str__(self) -> str:
-        """Return the word."""
-        return self.value

@@ -58,7 +58,10 @@ def configure_kernels(parser: argparse.ArgumentParser) -> None:
     limits.add_option(parser.add_argument)
     parser.add_argument("--platform", default="", metavar="OS/ARCH", help=PLATFORM_HELP)
     parser.add_argument(
-        "--format", choices=("text", "json", "csv"), default="text", help="text (default), ..."
+        "--format",
+        choices=("text", "json", "csv"),
+        default="text",
+        help="text (default), or everything as JSON or comma-separated values",
     )
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 from fatbin import variables as names
-from fatbin._record import Record
+from fatbin._record import Record, Word
 from fatbin.judge.serving import Certainty
 
 TYPE_CHECKING = False
@@ -23,7 +21,7 @@ INVALID_SOURCE = 300
 NOT_FOUND = 500
 
 
-class How(str, Enum):
+class How(Word):
     """In which way a module serves a device."""
 
     NATIVE = "native"
@@ -34,10 +32,6 @@ class How(str, Enum):
     """Relocatable PTX of a device-linked library is compiled and linked by the driver."""
     NONE = "none"
     """It does not."""
-
-    def __str__(self) -> str:
-        """Return the word."""
-        return self.value
 
 
 class Environment(Record):

@@ -6,9 +6,7 @@ is never rounded to yes or no.
 
 from __future__ import annotations
 
-from enum import Enum
-
-from fatbin._record import Record
+from fatbin._record import Record, Word
 from fatbin.arch import ComputeCapability
 from fatbin.judge.facts.architectures import row_of
 from fatbin.judge.facts.versions import version_numbers
@@ -37,7 +35,7 @@ _THOR = 110
 _RUBIN = 107
 
 
-class Certainty(str, Enum):
+class Certainty(Word):
     """The four answers to "does this code serve that device"."""
 
     YES = "yes"
@@ -46,10 +44,6 @@ class Certainty(str, Enum):
     UNSURE = "unsure"
     """Evidence that conflicts."""
     NO = "no"
-
-    def __str__(self) -> str:
-        """Return the word."""
-        return self.value
 
 
 class Serving(Record):

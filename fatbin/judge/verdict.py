@@ -6,9 +6,7 @@ from it, and from nothing else.
 
 from __future__ import annotations
 
-from enum import Enum
-
-from fatbin._record import Record
+from fatbin._record import Record, Word, plain
 from fatbin.errors import CheckFailed
 
 TYPE_CHECKING = False
@@ -20,7 +18,7 @@ SCHEMA_VERSION = 1
 """Of the JSON document; raised when a key changes its meaning or goes away, not for new keys."""
 
 
-class Outcome(str, Enum):
+class Outcome(Word):
     """What comes of a check, for one library and GPU or for everything together."""
 
     NOTHING = "NOTHING"
@@ -32,10 +30,6 @@ class Outcome(str, Enum):
     FAIL = "FAIL"
     """It does not run."""
 
-    def __str__(self) -> str:
-        """Return the word."""
-        return self.value
-
 
 _RANKS = {Outcome.NOTHING: 0, Outcome.PASS: 1, Outcome.WARN: 2, Outcome.FAIL: 3}
 
@@ -45,17 +39,13 @@ def worst(outcomes: Iterable[Outcome]) -> Outcome:
     return max(outcomes, key=_RANKS.__getitem__, default=Outcome.NOTHING)
 
 
-class Severity(str, Enum):
+class Severity(Word):
     """What a finding does to the outcome."""
 
     NOTE = "note"
     """Nothing: worth knowing."""
     WARN = "warn"
     FAIL = "fail"
-
-    def __str__(self) -> str:
-        """Return the word."""
-        return self.value
 
 
 class Evidence(Record):
@@ -265,15 +255,4 @@ class Verdict(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready data, with the version of its schema."""
-        return {"schema_version": SCHEMA_VERSION, **_plain(self)}
-
-
-def _plain(value: object) -> Any:  # noqa: ANN401 - JSON
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, tuple):
-        fields = getattr(value, "_fields", None)
-        if fields is None:
-            return [_plain(item) for item in value]
-        return {name: _plain(item) for name, item in zip(fields, value, strict=True)}
-    return value
+        return {"schema_version": SCHEMA_VERSION, **plain(self)}

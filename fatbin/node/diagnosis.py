@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
-from fatbin._record import Record
+from fatbin._record import Record, Word, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +14,7 @@ SCHEMA_VERSION = 1
 """Of the JSON document; raised when a key changes its meaning or goes away, not for new keys."""
 
 
-class Confidence(str, Enum):
+class Confidence(Word):
     """How far a symptom leads to a cause."""
 
     LIKELY = "likely"
@@ -25,10 +23,6 @@ class Confidence(str, Enum):
     """One of several common causes."""
     EFFECT = "effect"
     """Something failed elsewhere or earlier; it names no cause."""
-
-    def __str__(self) -> str:
-        """Return the word."""
-        return self.value
 
 
 class Symptom(Record):
@@ -163,17 +157,6 @@ class Diagnosis(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready data, with the version of its schema."""
-        found = {"schema_version": SCHEMA_VERSION, **_plain(self._replace(verdict=None))}
+        found = {"schema_version": SCHEMA_VERSION, **plain(self._replace(verdict=None))}
         found["verdict"] = None if self.verdict is None else self.verdict.to_dict()
         return found
-
-
-def _plain(value: object) -> Any:  # noqa: ANN401 - JSON
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, tuple):
-        fields = getattr(value, "_fields", None)
-        if fields is None:
-            return [_plain(item) for item in value]
-        return {name: _plain(item) for name, item in zip(fields, value, strict=True)}
-    return value

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
-from fatbin._record import Record
-from fatbin.node.records import plain
+from fatbin._record import Record, Word, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +14,7 @@ SCHEMA_VERSION = 1
 STAGES = ("detect", "check", "probe", "smoke")
 
 
-class PreflightOutcome(str, Enum):
+class PreflightOutcome(Word):
     """What comes of a stage, or of all."""
 
     PASS = "PASS"  # noqa: S105 - no password
@@ -32,10 +29,6 @@ class PreflightOutcome(str, Enum):
     """There is no GPU, or nothing to look at."""
     SKIPPED = "SKIPPED"
     """The stage was not asked for, or pointless; it does not count."""
-
-    def __str__(self) -> str:
-        """Return the word."""
-        return self.value
 
 
 _RANKS = {

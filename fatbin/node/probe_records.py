@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from fatbin._record import Record
+from fatbin._record import Record, plain
 from fatbin.judge.choice import How
 from fatbin.judge.serving import Certainty
 from fatbin.node.codes import cuda_name
-from fatbin.node.records import DetectedGpu, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
 
     from fatbin.inventory import Issue
     from fatbin.kinds import Place
+    from fatbin.node.records import DetectedGpu
 
 SCHEMA_VERSION = 1
 """Of the JSON document; raised when a key changes its meaning or goes away."""

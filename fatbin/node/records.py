@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
-from fatbin._record import Record
-from fatbin.arch import ComputeCapability
+from fatbin._record import Record, plain
 from fatbin.errors import DeviceError, DriverError
 from fatbin.judge.driver import Driver
 from fatbin.judge.gpu import Gpu
@@ -13,6 +10,8 @@ from fatbin.judge.gpu import Gpu
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from fatbin.arch import ComputeCapability
 
 SCHEMA_VERSION = 1
 """Of the JSON document; raised when a key changes its meaning or goes away."""
@@ -151,17 +150,3 @@ class Detection(Record):
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready data, with the version of its schema."""
         return {"schema_version": SCHEMA_VERSION, **plain(self)}
-
-
-def plain(value: object) -> Any:  # noqa: ANN401 - JSON
-    """Return JSON-ready data of records."""
-    if isinstance(value, ComputeCapability):
-        return str(value)
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, tuple):
-        fields = getattr(value, "_fields", None)
-        if fields is None:
-            return [plain(item) for item in value]
-        return {name: plain(item) for name, item in zip(fields, value, strict=True)}
-    return value

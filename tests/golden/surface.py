@@ -15,7 +15,7 @@ from support import ROOT
 
 import fatbin
 import fatbin.survey
-from fatbin._record import Value
+from fatbin._record import Value, Word
 from fatbin.cli import exits
 from fatbin.cli.main import build_parser
 from fatbin.judge.codes import CODES
@@ -87,7 +87,8 @@ def _name(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 - anything pu
 def _bases(cls: type) -> str:
     if hasattr(cls, "_fields"):
         return "Record"
-    shown = [base for base in cls.__bases__ if base is not object]
+    bases = Word.__bases__ if cls.__bases__ == (Word,) else cls.__bases__
+    shown = [base for base in bases if base is not object]
     return ", ".join("Value" if base is Value else base.__name__ for base in shown)
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import corpus
 import pytest
 from hopper import for_hopper
+from res_usage import columns
 
 import fatbin
 from fatbin.survey.kernels import kernels
@@ -121,16 +122,8 @@ def test_resources_are_those_that_cuobjdump_prints(
         if row.place is not fatbin.Place.LOADABLE or kernel.arch is None:
             continue
         hidden = not kernel.entry and kernel.arch.number >= 90
-        columns = {
-            "REG": 0 if hidden else kernel.registers,
-            "STACK": kernel.stack,
-            "SHARED": kernel.shared,
-            "LOCAL": kernel.local,
-            "TEXTURE": 0,
-            "SURFACE": 0,
-            "SAMPLER": 0,
-        } | {f"CONSTANT[{bank}]": size for bank, size in kernel.constant}
-        found[str(kernel.arch), kernel.name, frozenset(columns.items())] += 1
+        resources = columns(kernel) | ({"REG": 0} if hidden else {})
+        found[str(kernel.arch), kernel.name, frozenset(resources.items())] += 1
     assert found == wanted
     assert found.total() == functions
 

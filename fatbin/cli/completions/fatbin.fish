@@ -92,7 +92,7 @@ complete -c fatbin -n '_shtab_fatbin_using kernels' -l sort -xka "file name arch
 complete -c fatbin -n '_shtab_fatbin_using kernels' -l limit -x -d 'the first N rows'
 complete -c fatbin -n '_shtab_fatbin_using kernels' -l limits -xka "image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=" -d 'another bound on what a target may cost, such as seconds=60; can be repeated'
 complete -c fatbin -n '_shtab_fatbin_using kernels' -l platform -x -d 'of a container image for several, such as linux/arm64 (default: the only one, or linux/amd64)'
-complete -c fatbin -n '_shtab_fatbin_using kernels' -l format -xka "text json csv" -d 'text (default), ...'
+complete -c fatbin -n '_shtab_fatbin_using kernels' -l format -xka "text json csv" -d 'text (default), or everything as JSON or comma-separated values'
 complete -c fatbin -n '_shtab_fatbin_using kernels; and test $_shtab_fatbin_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'a file, wheel or other package, container image, directory, env: or env:PATH; - is standard input'
 complete -c fatbin -n '_shtab_fatbin_using; and test $_shtab_fatbin_npos -eq 0' -a extract -d 'Write each image, inflated, to a file of its own. Nothing is overwritten unasked.'
 complete -c fatbin -n '_shtab_fatbin_using extract' -s h -l help -d 'show this help message and exit'

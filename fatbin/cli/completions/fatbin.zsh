@@ -179,7 +179,7 @@ _shtab_fatbin_kernels_options=(
   "--limit[the first N rows]:N:"
   "*--limits[another bound on what a target may cost, such as seconds\=60\; can be repeated]:NAME=VALUE:(image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=)"
   "--platform[of a container image for several, such as linux\/arm64 (default\: the only one, or linux\/amd64)]:OS/ARCH:"
-  "--format[text (default), ...]:format:(text json csv)"
+  "--format[text (default), or everything as JSON or comma-separated values]:format:(text json csv)"
   "(*):a file, wheel or other package, container image, directory, env\: or env\:PATH\; - is standard input:_files"
 )
 

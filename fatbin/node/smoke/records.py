@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
-from fatbin._record import Record
+from fatbin._record import Record, Word, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +12,7 @@ SCHEMA_VERSION = 1
 """Of the JSON document; raised when a key changes its meaning or goes away."""
 
 
-class SmokeOutcome(str, Enum):
+class SmokeOutcome(Word):
     """What comes of a smoke test."""
 
     PASS = "PASS"  # noqa: S105 - no password
@@ -25,10 +23,6 @@ class SmokeOutcome(str, Enum):
     """A rank gave no answer in time."""
     SKIPPED = "SKIPPED"
     """Nothing was tried, for a reason: not a PASS."""
-
-    def __str__(self) -> str:
-        """Return the word."""
-        return self.value
 
 
 class SmokeStep(Record):
@@ -197,7 +191,7 @@ class SmokeResult(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready data, with the version of its schema."""
-        return {"schema_version": SCHEMA_VERSION, **_plain(self)}
+        return {"schema_version": SCHEMA_VERSION, **plain(self)}
 
 
 def report_from(data: dict[str, Any]) -> RankReport:
@@ -209,16 +203,3 @@ def report_from(data: dict[str, Any]) -> RankReport:
     }
     fields["steps"] = tuple(SmokeStep(**step) for step in data["steps"])
     return RankReport(**fields)
-
-
-def _plain(value: object) -> Any:  # noqa: ANN401 - JSON
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, float):
-        return round(value, 3)
-    if isinstance(value, tuple):
-        fields = getattr(value, "_fields", None)
-        if fields is None:
-            return [_plain(item) for item in value]
-        return {name: _plain(item) for name, item in zip(fields, value, strict=True)}
-    return value

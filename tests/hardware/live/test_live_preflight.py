@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from nccl_live import copy_without_code, environment, record, require_torch, stock_nccl
+from nccl_live import environment, record, stock_nccl
 from support import ROOT
 
 from fatbin import Detection
@@ -20,16 +20,6 @@ from fatbin.node.preflight import preflight
 from fatbin.node.preflight_records import PreflightOutcome
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("torch_is_here")]
-
-
-@pytest.fixture(scope="module")
-def torch_is_here() -> None:
-    require_torch()
-
-
-@pytest.fixture(scope="module")
-def copy(here: Detection, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return copy_without_code(tmp_path_factory.mktemp("nccl"), here)
 
 
 def test_a_node_that_is_ready(here: Detection) -> None:

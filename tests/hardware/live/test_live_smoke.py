@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from job import children_of, is_there, wait_for
-from nccl_live import HANG, copy_without_code, environment, record, require_torch, stock_nccl
+from nccl_live import HANG, environment, record, stock_nccl
 from support import ROOT, require
 
 from fatbin import Detection
@@ -27,16 +27,6 @@ KERNELS = {
     1: {"all_reduce AVG", "all_reduce PREMUL_SUM", "send and receive"},
     2: {"all_reduce SUM", "broadcast", "all_gather", "send and receive"},
 }
-
-
-@pytest.fixture(scope="module")
-def torch_is_here() -> None:
-    require_torch()
-
-
-@pytest.fixture(scope="module")
-def copy(here: Detection, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return copy_without_code(tmp_path_factory.mktemp("nccl"), here)
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from patching import patched
+from res_usage import columns
 from support import FIXTURES, manifest
 
 import fatbin
@@ -58,20 +59,6 @@ def usage(name: str) -> dict[str, dict[str, int]]:
         elif function:
             found[function] = {key: int(value) for key, value in re.findall(r"(\S+):(\d+)", line)}
     return found
-
-
-def columns(kernel: Kernel) -> dict[str, int]:
-    """Return what cuobjdump calls the resources of a function."""
-    return {
-        "REG": kernel.registers,
-        "STACK": kernel.stack,
-        "SHARED": kernel.shared,
-        "LOCAL": kernel.local,
-        **{f"CONSTANT[{bank}]": size for bank, size in kernel.constant},
-        "TEXTURE": 0,
-        "SURFACE": 0,
-        "SAMPLER": 0,
-    }
 
 
 @pytest.mark.parametrize("name", sorted(set(ROWS) - set(REFUSED)))

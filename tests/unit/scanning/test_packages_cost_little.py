@@ -106,16 +106,12 @@ CASES: dict[str, tuple[Callable[[], bytes], dict[str, int], int, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", sorted(CASES))
-def test_memory_is_bounded(case: str, tmp_path: Path) -> None:
-    make, limits, libraries, field = CASES[case]
-    path = tmp_path / "in" / "x.zip"
-    path.parent.mkdir()
-    path.write_bytes(make())
+def lines_of(tmp_path: Path, script: str, *arguments: Path) -> list[str]:
+    """Run a script that must neither complain nor leave a temporary file, and return its lines."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     done = subprocess.run(
-        [sys.executable, "-c", CHILD.format(limit=LIMIT, limits=limits), str(path)],
+        [sys.executable, "-c", script, *arguments],
         cwd=ROOT,
         env={**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -124,10 +120,19 @@ def test_memory_is_bounded(case: str, tmp_path: Path) -> None:
         check=False,
     )
     assert done.stderr == ""
-    first, *issues = done.stdout.splitlines()
+    assert list(temporary.iterdir()) == []
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("case", sorted(CASES))
+def test_memory_is_bounded(case: str, tmp_path: Path) -> None:
+    make, limits, libraries, field = CASES[case]
+    path = tmp_path / "in" / "x.zip"
+    path.parent.mkdir()
+    path.write_bytes(make())
+    first, *issues = lines_of(tmp_path, CHILD.format(limit=LIMIT, limits=limits), path)
     assert int(first) == libraries
     assert [line.split(" ")[-1] for line in issues][-1:] == ([field] if field else [])
-    assert list(temporary.iterdir()) == []
     assert [p.name for p in path.parent.iterdir()] == ["x.zip"]
 
 
@@ -166,19 +171,7 @@ def test_memory_of_surveys_is_bounded(case: str, tmp_path: Path) -> None:
     make, limits, libraries, field = CASES[case]
     path = tmp_path / "x.zip"
     path.write_bytes(make())
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", SURVEYS.format(limit=LIMIT, limits=limits), path, tmp_path / "out"],
-        cwd=ROOT,
-        env={**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.stderr == ""
-    counts, *fields = done.stdout.splitlines()
+    script = SURVEYS.format(limit=LIMIT, limits=limits)
+    counts, *fields = lines_of(tmp_path, script, path, tmp_path / "out")
     assert counts.split() == [str(libraries)] * 5
     assert [line.split(" ")[-1] for line in fields] == [field] * 4
-    assert list(temporary.iterdir()) == []
