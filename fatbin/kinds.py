@@ -24,7 +24,8 @@ class EntryKind(IntEnum):
     LTOIR = 8
     """NVVM IR for link-time optimisation; cuobjdump calls it nvvm."""
     ELF_16 = 16
-    """Listed as an ELF image by cuobjdump; no tool is known to write it."""
+    """Listed as an ELF image by cuobjdump; no tool is known to write it. The driver of CUDA 13.0
+    takes it where kind 2 has nothing, before PTX, and crashes when it is a plain cubin."""
     INDEX = 32
     """A list of names; no valid sample was seen."""
     RELOCATABLE_PTX = 64
@@ -92,11 +93,11 @@ class EntryFlags(IntFlag):
     HOST_WINDOWS = 0x40
     """fatbinary --host=windows; set in DLLs."""
     ZLIB = 0x1000
-    """zlib stream; decoded by cuobjdump, not seen in files."""
+    """zlib stream; decoded by cuobjdump and the driver, not seen in files."""
     LZ4 = 0x2000
     """LZ4 block; what toolkits up to 12.9 write."""
     LZ4_FRAME = 0x4000
-    """LZ4 frame; decoded by cuobjdump, not seen in files."""
+    """LZ4 frame; decoded by cuobjdump and the driver, not seen in files."""
     ZSTD = 0x8000
     """zstd frame; what toolkits from 13.0 on write."""
     OBFUSCATED = 0x10000
@@ -144,20 +145,20 @@ class Compression(Word):
 
 
 def compression_of(flags: int) -> Compression:
-    """Return what the flags say; where two bits are set, the one cuobjdump 13.5 obeys first.
+    """Return what the flags say; where several bits are set, what the lowest of them says.
 
-    Source: 0xA000 is decoded as LZ4 by cuobjdump 13.5; the order of the others is inferred.
+    Source: cuobjdump 13.5 and the driver of CUDA 13.0, given all 16 combinations of the four bits
+    before streams of each kind.
     """
-    masked = flags & COMPRESSION_MASK
-    return _COMPRESSIONS[masked >> 12]
+    return _COMPRESSIONS[(flags & COMPRESSION_MASK) >> 12]
 
 
 def _first_compression(bits: int) -> Compression:
     for bit, compression in (
-        (2, Compression.LZ4),
-        (8, Compression.ZSTD),
-        (4, Compression.LZ4_FRAME),
         (1, Compression.ZLIB),
+        (2, Compression.LZ4),
+        (4, Compression.LZ4_FRAME),
+        (8, Compression.ZSTD),
     ):
         if bits & bit:
             return compression

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fatbin._record import Record
-from fatbin.judge.content import HOSTS
 from fatbin.judge.facts.sources import SOURCES
 from fatbin.judge.facts.statements import STATEMENTS
 from fatbin.judge.gathered import FILES
@@ -142,9 +141,6 @@ def _entry(library: Library, entry: Entry) -> Evidence:
         words.append(f"ISA {entry.isa_version}")
     if entry.toolkit:
         words.append(f"by CUDA {entry.toolkit}")
-    systems = [name for bit, name in HOSTS if entry.flags & bit]
-    if systems:
-        words.append(f"for {listed(systems)} only")
     return Evidence("entry", f"{library.location}+{entry.offset:#x}", " ".join(words))
 
 

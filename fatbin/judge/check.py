@@ -11,13 +11,13 @@ from fatbin.judge.coverage import (
     answer_modules,
     best_coverage,
     count,
-    loader_for,
     sort_modules,
 )
 from fatbin.judge.device_support import drives, first_driver_of, last_driver_of
 from fatbin.judge.driver import Driver
 from fatbin.judge.gathered import gather
 from fatbin.judge.gpu import parse_gpus
+from fatbin.judge.loader import Loader
 from fatbin.judge.policy import Policy
 from fatbin.judge.rules import RULES
 from fatbin.judge.rules.driver import runtime_driver
@@ -154,7 +154,7 @@ class _Judge:
     def _library(self, library: Library) -> LibraryVerdict:
         modules = sort_modules(library)
         kept = self._add_all(about_library(library, modules, self._policy))
-        best = best_coverage(library, modules)
+        best = best_coverage(modules)
         answers = tuple(self._answer(library, modules, gpu, best) for gpu in self._gpus)
         outcomes = [answer.outcome for answer in answers] if modules.judged else []
         outcomes += [_OUTCOMES[f.severity] for f in kept if f.severity is not Severity.NOTE]
@@ -174,7 +174,7 @@ class _Judge:
         )
 
     def _answer(self, library: Library, modules: Sorted, gpu: Gpu, best: int) -> Answer:
-        loader = loader_for(library, modules, gpu.cc, self._driver, self._environment)
+        loader = Loader(gpu.cc, self._driver, self._environment, pool=modules.pool)
         answered = answer_modules(modules, loader)
         coverage = count(answered, modules, best)
         if not modules.judged:
@@ -225,7 +225,7 @@ def _required_driver(case: Case) -> int:
     """Return the oldest branch on which everything runs that can; 0 when nothing can."""
     if drives(case.gpu.cc, case.driver):  # what another driver takes is the question
         environment = case.loader.environment
-        loader = loader_for(case.library, case.modules, case.gpu.cc, None, environment)
+        loader = Loader(case.gpu.cc, None, environment, pool=case.modules.pool)
         answered = answer_modules(case.modules, loader)
         coverage = count(answered, case.modules, case.coverage.best)
         case = case._replace(driver=None, loader=loader, answered=answered, coverage=coverage)

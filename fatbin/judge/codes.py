@@ -44,7 +44,7 @@ CODES: dict[str, Code] = {
         Code("FB202", "the driver no longer supports the GPU", "fail"),
         Code("FB203", "the driver is too old for the CUDA runtime", "fail"),
         Code("FB204", "PTX too new for the driver", "fail"),
-        Code("FB205", "compression too new for the driver", "fail"),
+        Code("FB205", "packing too new for the driver", "fail"),
         Code("FB206", "compilation of PTX is switched off", "fail"),
         Code("FB207", "environment variables change the choice", "note"),
         Code("FB208", "the driver is newer than the tables", "note"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fatbin._record import Record
 from fatbin.judge.facts.versions import version_numbers
-from fatbin.kinds import EntryFlags, Place
+from fatbin.kinds import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,13 +13,6 @@ if TYPE_CHECKING:
 
 DEVICE_LINKED = 2
 """Version of the wrapper of a module that came out of a device link."""
-
-HOSTS = (
-    (int(EntryFlags.HOST_LINUX), "linux"),
-    (int(EntryFlags.HOST_WINDOWS), "windows"),
-    (int(EntryFlags.HOST_MAC), "mac"),
-)
-"""Bits of an entry's flags that name the system it is for; one that names none is for all."""
 
 
 class Content(Record):

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from fatbin.arch import Architecture
     from fatbin.inventory import Library, Module
-    from fatbin.judge.choice import Environment
-    from fatbin.judge.driver import Driver
 
 IMAGES = ("sass", "ptx")
 _MOST_ARCHITECTURES = 64
@@ -135,7 +133,7 @@ def _signature(module: Module) -> tuple[object, ...]:
     return (
         module.form,
         module.wrapper == DEVICE_LINKED,
-        tuple([(id(entry.arch), _LOOKED_AT(entry)) for entry in module.entries]),
+        tuple([(id(entry.arch), entry.group < 0, _LOOKED_AT(entry)) for entry in module.entries]),
     )
 
 
@@ -144,6 +142,7 @@ _LOOKED_AT = itemgetter(
         Entry._fields.index(field)
         for field in (
             "kind",
+            "kind_number",
             "isa_version",
             "flags",
             "compression",
@@ -156,23 +155,8 @@ _LOOKED_AT = itemgetter(
         )
     )
 )
-"""The fields of an entry that :mod:`fatbin.judge.loader` reads, beside its architecture."""
-
-
-def host_system(library: Library) -> str:
-    """Return the system whose entries count: ``linux``, ``windows``, or empty for device code."""
-    return {"elf": "linux", "pe": "windows", "coff": "windows"}.get(library.format, "")
-
-
-def loader_for(
-    library: Library,
-    sorted_modules: Sorted,
-    device: ComputeCapability,
-    driver: Driver | None,
-    environment: Environment | None,
-) -> Loader:
-    """Return the loader that answers for a library on a device."""
-    return Loader(device, driver, environment, host=host_system(library), pool=sorted_modules.pool)
+"""The fields of an entry that :mod:`fatbin.judge.loader` reads, beside its architecture and whether
+it stands in a group."""
 
 
 def answer_modules(sorted_modules: Sorted, loader: Loader) -> tuple[Answered, ...]:
@@ -205,7 +189,7 @@ def count(answered: Iterable[Answered], sorted_modules: Sorted, best: int) -> Co
     )
 
 
-def best_coverage(library: Library, sorted_modules: Sorted) -> int:
+def best_coverage(sorted_modules: Sorted) -> int:
     """Return the largest number of modules that serve any one architecture the library names."""
     named: Counter[int] = Counter()
     for group in sorted_modules.judged:
@@ -215,7 +199,7 @@ def best_coverage(library: Library, sorted_modules: Sorted) -> int:
     most = _MOST_CHOICES // max(1, len(sorted_modules.judged))
     for number, _ in named.most_common(max(1, min(_MOST_ARCHITECTURES, most))):
         device = ComputeCapability.of_sm(number)
-        loader = loader_for(library, sorted_modules, device, None, None)
+        loader = Loader(device, pool=sorted_modules.pool)
         serving = sum(
             group.size for group in sorted_modules.judged if loader.choose(group.module).serves
         )
@@ -223,14 +207,17 @@ def best_coverage(library: Library, sorted_modules: Sorted) -> int:
     return best
 
 
+_WORDS = {How.NATIVE: "native", How.JIT: "jit"}
+
+
 def _word(module: Module, choice: Choice, device: ComputeCapability) -> str:
-    if choice.how is How.NATIVE:
-        return {Certainty.LIKELY: "likely", Certainty.UNSURE: "unsure"}.get(
-            choice.certainty, "native"
-        )
+    if choice.how in _WORDS:
+        doubts = {Certainty.LIKELY: "likely", Certainty.UNSURE: "unsure"}
+        return doubts.get(choice.certainty, _WORDS[choice.how])
     if choice.serves:
-        return "jit" if choice.how is How.JIT else "jit_link"
-    if choice.code == NO_BINARY_FOR_GPU or is_link_failure(choice):
+        return "jit_link"
+    packed = choice.driver and choice.code == NO_BINARY_FOR_GPU  # a newer driver would see it
+    if not packed and (choice.code == NO_BINARY_FOR_GPU or is_link_failure(choice)):
         return _gap(module.entries, device)
     return "refused"
 

@@ -22,13 +22,13 @@ from fatbin.judge.choice import (
     Environment,
     How,
 )
-from fatbin.judge.content import DEVICE_LINKED, HOSTS
+from fatbin.judge.content import DEVICE_LINKED
 from fatbin.judge.device_support import drives, last_driver_of
 from fatbin.judge.driver import Driver, minimum_driver_for_isa
-from fatbin.judge.facts.toolkits import ZSTD
+from fatbin.judge.facts.toolkits import GROUPS, ZSTD
 from fatbin.judge.facts.versions import version_numbers
 from fatbin.judge.serving import Certainty, Serving, ptx_serves, sass_serves
-from fatbin.kinds import Compression
+from fatbin.kinds import Compression, EntryFlags, EntryKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 
 _NO_VERSION = (1_000_000_000, 0)
-_ANY_HOST = sum(bit for bit, _ in HOSTS)
 _VARIANT_RANK = {"a": 2, "f": 1, "?": 0, "": 0}
 
 
@@ -50,7 +49,6 @@ def choose(
     environment: Environment | None = None,
     *,
     pool: Iterable[Module] = (),
-    host: str = "",
 ) -> Choice:
     """Say what the driver takes of a module.
 
@@ -60,9 +58,8 @@ def choose(
         driver: None stands for one that drives the GPU and reads everything.
         environment: variables of the process; none are set by default.
         pool: the relocatable modules of the same library, for a module that was device-linked.
-        host: ``linux``, ``windows`` or ``mac``: entries marked for another system do not count.
     """
-    return Loader(device, driver, environment, host=host, pool=pool).choose(module)
+    return Loader(device, driver, environment, pool=pool).choose(module)
 
 
 class Loader:
@@ -84,7 +81,6 @@ class Loader:
         driver: Driver | None = None,
         environment: Environment | None = None,
         *,
-        host: str = "",
         pool: Iterable[Module] = (),
     ) -> None:
         """Stand for one process on one device."""
@@ -92,7 +88,6 @@ class Loader:
         self.driver = driver
         self.reader: Driver | None = driver or last_driver_of(device)
         self.environment: Environment = environment or Environment()
-        self._host = host
         self._pool = tuple(pool)
         self._linked: Choice | None = None
         self.linked_entries: tuple[Entry, ...] = ()
@@ -143,14 +138,12 @@ class Loader:
         ptx = self._best_ptx(module)
         if sass is not None:
             return self._taken(How.NATIVE, module.entries[sass[0]], *sass)
+        if doubtful is not None and (
+            ptx is None or module.entries[doubtful[0]].kind_number == EntryKind.ELF_16
+        ):
+            return self._taken(How.NATIVE, module.entries[doubtful[0]], *doubtful)
         if ptx is None:
-            if doubtful is not None:
-                return self._taken(How.NATIVE, module.entries[doubtful[0]], *doubtful)
-            forced = self.environment.force_ptx_jit and any(
-                e.kind == "sass" for e in module.entries
-            )
-            reason = "env.force-ptx-jit" if forced else "container.nothing-fits"
-            return _failed(NO_BINARY_FOR_GPU, -1, reason)
+            return self._nothing_fits(module)
         compiled = self._compiled(module.entries[ptx[0]], *ptx)
         if doubtful is None:
             return compiled
@@ -159,22 +152,32 @@ class Loader:
             return compiled._replace(because=compiled.because + doubtful[1].because)
         return self._taken(How.NATIVE, module.entries[doubtful[0]], *doubtful)
 
+    def _nothing_fits(self, module: Module) -> Choice:
+        for index, entry in enumerate(module.entries):
+            if self._passes_over(entry) and self._serving(entry).certainty is not Certainty.NO:
+                failed = _failed(NO_BINARY_FOR_GPU, index, "driver.groups")
+                return failed._replace(driver=GROUPS.first_driver)
+        forced = self.environment.force_ptx_jit and any(e.kind == "sass" for e in module.entries)
+        reason = "env.force-ptx-jit" if forced else "container.nothing-fits"
+        return _failed(NO_BINARY_FOR_GPU, -1, reason)
+
     def _best_sass(
         self, module: Module
     ) -> tuple[tuple[int, Serving] | None, tuple[int, Serving] | None]:
         """Return the cubin that is taken and, where there is none, the best of doubtful ones."""
         if self.environment.force_ptx_jit:
             return None, None
-        sure: tuple[tuple[int, int], int, Serving] | None = None
-        doubt: tuple[tuple[int, int], int, Serving] | None = None
+        sure: tuple[tuple[int, ...], int, Serving] | None = None
+        doubt: tuple[tuple[int, ...], int, Serving] | None = None
         for index, entry in enumerate(module.entries):
             arch = entry.arch
-            if entry.kind != "sass" or arch is None or not self._counts(entry):
+            if entry.kind != "sass" or arch is None or self._passes_over(entry):
                 continue
-            serving = self._serves(entry)
+            serving = self._serving(entry)
             if serving.certainty is Certainty.NO:
                 continue
-            rank = (arch.number, _VARIANT_RANK[arch.variant])
+            mercury = bool(entry.flags & EntryFlags.MERCURY)
+            rank = (arch.number, _VARIANT_RANK[arch.variant], not mercury)
             if serving.certainty is Certainty.YES:
                 if sure is None or rank > sure[0]:  # the first of equals stays
                     sure = rank, index, serving
@@ -186,9 +189,9 @@ class Loader:
         best: tuple[tuple[int, int], int, Serving] | None = None
         for index, entry in enumerate(module.entries):
             arch = entry.arch
-            if entry.kind != "ptx" or arch is None or not self._counts(entry):
+            if entry.kind != "ptx" or arch is None or self._passes_over(entry):
                 continue
-            serving = self._targets(entry)
+            serving = self._serving(entry)
             rank = (arch.number, _VARIANT_RANK[arch.variant])
             if serving.certainty is not Certainty.NO and (best is None or rank > best[0]):
                 best = rank, index, serving
@@ -242,10 +245,12 @@ class Loader:
 
     def _needed(self, entry: Entry, how: How) -> int:
         """Return the oldest driver branch that reads an entry; 0 when every one does."""
-        zstd = ZSTD.first_driver if entry.compression is Compression.ZSTD else 0
+        packing = ZSTD.first_driver if entry.compression is Compression.ZSTD else 0
+        if entry.group >= 0:
+            packing = max(packing, GROUPS.first_driver)
         if how is How.NATIVE:
-            return zstd
-        return max(zstd, minimum_driver_for_isa(isa_of(entry)) or 0)
+            return packing
+        return max(packing, minimum_driver_for_isa(isa_of(entry)) or 0)
 
     # The second chance of device-linked modules.
 
@@ -277,11 +282,24 @@ class Loader:
 
     # Single entries.
 
-    def _counts(self, entry: Entry) -> bool:
-        """Tell whether an entry is for this host system; one that names none is for all."""
-        if not self._host or not entry.flags & _ANY_HOST:
-            return True
-        return any(name == self._host for bit, name in HOSTS if entry.flags & bit)
+    def _passes_over(self, entry: Entry) -> bool:
+        """Tell whether the driver does not see an entry: an image of a group, and it is too old."""
+        if entry.group < 0 or self.reader is None:
+            return False
+        return self.reader.reading_branch < GROUPS.first_driver
+
+    def _serving(self, entry: Entry) -> Serving:
+        """Say whether an entry of a container serves, with what is not sure of how it is packed."""
+        if entry.kind not in ("sass", "ptx"):
+            return Serving(Certainty.NO, ("container.nothing-fits",))
+        serving = self._serves(entry) if entry.kind == "sass" else self._targets(entry)
+        if serving.certainty is Certainty.NO:
+            return serving
+        if entry.kind_number == EntryKind.ELF_16:
+            return Serving(Certainty.UNSURE, ("container.kind-16", *serving.because))
+        if entry.group >= 0 and serving.certainty is Certainty.YES:
+            return Serving(Certainty.LIKELY, ("driver.groups", *serving.because))
+        return serving
 
     def _serves(self, entry: Entry) -> Serving:
         arch = entry.arch
@@ -326,9 +344,11 @@ class Loader:
 
     def why_not(self, entry: Entry) -> tuple[str, ...]:
         """Return ids of the statements for which an image does not fit; none where it does."""
-        if entry.kind not in ("sass", "ptx") or not self._counts(entry):
+        if entry.kind not in ("sass", "ptx"):
             return ()
-        serving = self._serves(entry) if entry.kind == "sass" else self._targets(entry)
+        if self._passes_over(entry):
+            return ("driver.groups",)
+        serving = self._serving(entry)
         return serving.because if serving.certainty is Certainty.NO else ()
 
 
@@ -355,7 +375,7 @@ def _failed(code: int, entry: int, *because: str) -> Choice:
     return Choice(How.NONE, code=code, entry=entry, because=because)
 
 
-def _doubt_rank(serving: Serving, rank: tuple[int, int]) -> tuple[int, tuple[int, int]]:
+def _doubt_rank(serving: Serving, rank: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
     return _CERTAINTY_RANK[serving.certainty], rank
 
 

@@ -72,7 +72,7 @@ def ptx_serves(code: Architecture, device: ComputeCapability) -> Serving:
         same = number == sm or (number == _RENAMED and sm == _THOR)
         return _answer(same, "ptx.arch-specific")
     if code.variant == "f":
-        return _answer(_family(number) == _family(sm) and number <= sm, "ptx.family")
+        return _answer(sm in _family(number) and number <= sm, "ptx.family")
     return _answer(number <= sm, "ptx.target")
 
 
@@ -99,6 +99,8 @@ def sass_serves(  # noqa: PLR0911 - one answer a rule, in the order in which the
     exceptions one by one in :mod:`fatbin.judge.facts.statements`.
     """
     number, sm = code.number, device.sm
+    if code.variant == "f" and number not in _BLACKWELL:
+        return Serving(Certainty.NO, ("sass.no-family",))
     if number == sm:
         return Serving(Certainty.YES, ("sass.same",))
     if number == _RENAMED and sm == _THOR:
@@ -152,8 +154,8 @@ def _masked(
 
 
 def _family(number: int) -> tuple[int, ...]:
-    """Return the family of a number; of one without a named family its major version."""
-    return next((family for family in _FAMILIES if number in family), (number // 10,))
+    """Return the family of a number; none below 10.0, where there are no families."""
+    return next((family for family in _FAMILIES if number in family), ())
 
 
 def _answer(yes: bool, *because: str) -> Serving:  # noqa: FBT001 - the answer itself

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from fatbin._record import Record
 from fatbin.errors import FormatError, LimitExceededError, UnknownFormatError
@@ -32,7 +31,6 @@ RELOCATABLE = "relocatable: input of a link, which crashes a driver that is give
 DAMAGED = "damaged"
 LTOIR = "LTO-IR, which the driver does not load"
 COMPILED = "PTX that the driver would compile"
-_HOSTED = ("elf", "pe", "coff")
 
 
 class SourceFile(Record):
@@ -55,7 +53,6 @@ class Item(Record):
     Attributes:
         module: as the inventory has it.
         location: of its library.
-        host: ``linux`` or ``windows`` where entries for another system do not count.
         file: index in ``Plan.files``.
         start: of the library, in that file.
         size: of the library.
@@ -63,7 +60,6 @@ class Item(Record):
 
     module: Module
     location: str
-    host: str
     file: int
     start: int
     size: int
@@ -101,7 +97,6 @@ def plan(path: str, limits: Limits) -> Plan:
             raise UnknownFormatError(msg, location=path)
         for part in file_parts(whole, form, holder_of(whole), limits, report):
             view = part.view
-            host = "windows" if sys.platform == "win32" else "linux"
             try:
                 found = list(part_modules(part, read_host(part, limits, report), limits, report))
             except (FormatError, LimitExceededError) as exc:  # of this library; go on
@@ -113,7 +108,6 @@ def plan(path: str, limits: Limits) -> Plan:
                 Item(
                     module,
                     view.name,
-                    host if part.format in _HOSTED else "",
                     file,
                     view.start,
                     view.size,
@@ -145,21 +139,16 @@ def why_not(module: Module, choice: Choice, *, jit: bool) -> str:
     return ""
 
 
-def predict(item: Item, loaders: dict[str, Loader]) -> Choice:
-    """Say what the driver should do with a module given to it alone, without its library."""
-    return loaders[item.host].choose(item.module)
-
-
 def predict_opened(
-    item: Item, files: tuple[SourceFile, ...], loaders: dict[str, Loader], limits: Limits
+    item: Item, files: tuple[SourceFile, ...], loader: Loader, limits: Limits
 ) -> Choice:
-    """Say it again with the payloads opened: what only they tell changes some answers."""
+    """Say what the driver should do with a module by its payloads too: some answers change."""
     told: list[FatbinError] = []  # entries that cannot be opened stay as their headers say
     with open_view(files[item.file].path) as outer:
         view = outer.window(item.start, item.size, item.location)
         view.origin = view.start
         module = verify_module(view, item.module, limits, told.append)
-    return loaders[item.host].choose(module)
+    return loader.choose(module)
 
 
 def expected(choice: Choice) -> int:

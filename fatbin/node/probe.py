@@ -12,7 +12,7 @@ from fatbin.node import sources
 from fatbin.node.children import Child, TimedOut
 from fatbin.node.codes import cuda_name, init_words
 from fatbin.node.detect import detect
-from fatbin.node.planning import Item, Plan, expected, plan, predict, predict_opened, why_not
+from fatbin.node.planning import Item, Plan, expected, plan, predict_opened, why_not
 from fatbin.node.probe_records import GpuProbe, Probe, ProbeResult
 
 TYPE_CHECKING = False
@@ -123,11 +123,8 @@ class _OneGpu:
         self._timeout = timeout
         self._limits = limits
         environment = Environment.of(os.environ)
-        self._loaders = {
-            host: Loader(gpu.compute_capability, found.judged_driver, environment, host=host)
-            for host in ("", "linux", "windows")
-        }
-        self._choices = [predict(item, self._loaders) for item in planned.items]
+        self._loader = Loader(gpu.compute_capability, found.judged_driver, environment)
+        self._choices = [self._loader.choose(item.module) for item in planned.items]
         self._results: dict[int, ProbeResult] = {}
         self._left: list[int] = []
         for number, (item, choice) in enumerate(zip(planned.items, self._choices, strict=True)):
@@ -204,7 +201,7 @@ class _OneGpu:
         number = self._left[-1]
         if code != expected(self._choices[number]):
             self._choices[number] = predict_opened(
-                self._plan.items[number], self._plan.files, self._loaders, self._limits
+                self._plan.items[number], self._plan.files, self._loader, self._limits
             )
         self._put(
             "refused" if code else "loaded",

@@ -105,7 +105,8 @@ def verify_module(view: View, module: Module, limits: Limits, report: Report) ->
 
     Returns:
         The module with what only the images tell: the toolkit of each cubin, whether it is
-        relocatable and misses functions, the number of kernels, an architecture of another number.
+        relocatable and misses functions, the number of kernels, an architecture of another number,
+        the ISA version of PTX.
     """
     payloads = Payloads(view, limits)
     entries = []
@@ -140,6 +141,9 @@ def _verified(
         text = Ptx(data)
         told = entry._replace(kernels=len(text.entries), unresolved=bool(text.unresolved))
         arch = text.arch
+        if text.isa_version != entry.isa_version:
+            report(_other_version(location, entry, text))
+            told = told._replace(isa_version=text.isa_version or entry.isa_version)
     # The variant is not compared: the entry knows an f that the image does not.
     if entry.arch and arch and entry.arch.number != arch.number:
         report(
@@ -155,6 +159,27 @@ def _verified(
         )
         told = told._replace(image_arch=arch)
     return told
+
+
+def _other_version(location: str, entry: Entry, text: Ptx) -> FormatError:
+    if text.isa_version:
+        message = (
+            f"entry is PTX of ISA {entry.isa_version} but its text is of {text.isa_version}; the "
+            "driver goes by the text"
+        )
+    else:
+        message = (
+            "expected .version and .target at the start of the PTX, found no .version; the driver "
+            "refuses it with 218"
+        )
+    return FormatError(
+        message,
+        offset=entry.offset,
+        field="version",
+        expected=entry.isa_version or "a version",
+        found=text.isa_version or "none",
+        location=location,
+    )
 
 
 def count_kernels(view: View, module: Module, limits: Limits) -> Module:

@@ -8,7 +8,7 @@ from made import entry, inventory, library, module
 from fatbin.inventory import Library, Module
 from fatbin.judge.check import check
 from fatbin.judge.verdict import Finding, Verdict
-from fatbin.kinds import Compression, EntryFlags, Place
+from fatbin.kinds import Compression, Place
 
 FORCED = {"CUDA_FORCE_PTX_JIT": "1"}
 
@@ -109,13 +109,6 @@ def test_reasons_are_those_of_the_choice() -> None:
     masked = reasons(module("sm_100", toolkit="13.0", fastpath_finalize=0x01), "10.3")
     assert "sass.mask" in masked
     assert "sass.no-mask" not in masked
-
-
-def test_code_for_another_system_is_told_as_such() -> None:
-    made = module("sm_90", flags=int(EntryFlags.HOST_WINDOWS))
-    bad = found(judged(library(made), "9.0"), "FB101")
-    assert "sass.same" not in {e.ref for e in bad.because}
-    assert any(e.text == "SASS sm_90 for windows only" for e in bad.because)
 
 
 def test_passed_over_code_is_not_said_to_fit() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 SOURCES: dict[str, str] = {
     "h200": "measured on an H200 with driver 580.159.04 (CUDA 13.0): 227 images in up to five "
-    "environments, 23,006 modules of 35 libraries, device-linked programs, NCCL",
+    "environments, 23,006 modules of 35 libraries, device-linked programs, NCCL; 155 "
+    "containers whose headers, payloads or order were changed",
     "ptxas": "measured with ptxas 11.7 to 13.5: the targets that each accepts, the PTX it reads",
     "nvjitlink": "measured with nvJitLink 12.9 to 13.5: which image of a container each takes",
+    "cuobjdump": "measured with cuobjdump 12.4 to 13.5: what each lists of the same files",
     "nccl-releases": "measured with cuobjdump 13.5: the images of the NCCL releases 2.26.2 "
     "(CUDA 12.2), 2.27.7 (13.0), 2.29.7 (12.9) and 2.32.3 (13.4)",
     "cuda-gpus": "https://developer.nvidia.com/cuda-gpus",

@@ -103,6 +103,23 @@ STATEMENTS: dict[str, Statement] = {
         "with 209",
         ("h200",),
     ),
+    "sass.no-family": Statement(
+        "there are no families below 10.0: SASS and PTX whose headers say 90f are passed over on "
+        "9.0",
+        ("h200",),
+    ),
+    "driver.groups": Statement(
+        "a driver of CUDA 13.0 passes over the images of groups (fatbinary -concat): 209 without "
+        "others; so do nvJitLink 12.9 to 13.1, while 13.2 and later read them",
+        ("h200", "nvjitlink"),
+        certain=False,
+    ),
+    "container.kind-16": Statement(
+        "kind 16 was never seen in a real file; cuobjdump lists it as a cubin, and a driver took "
+        "it before PTX and crashed",
+        ("h200", "cuobjdump"),
+        certain=False,
+    ),
     "container.nothing-fits": Statement(
         "where no image of a container fits, loading it fails with 209", ("h200", "cuda.h")
     ),

@@ -7,11 +7,12 @@ from fatbin._record import Record
 __all__ = [
     "ERRORS",
     "FLOORS",
+    "GROUPS",
     "TOOLKITS",
     "ZSTD",
-    "Compression",
     "CudaError",
     "Floor",
+    "Packing",
     "ToolkitRow",
 ]
 
@@ -137,12 +138,12 @@ FLOORS: tuple[Floor, ...] = (
 """One row a major version."""
 
 
-class Compression(Record):
-    """What a way to compress device code asks of the driver.
+class Packing(Record):
+    """What a way to store device code asks of the driver.
 
     Attributes:
-        name: of the compression, as entries have it.
-        first_driver: the first branch that inflates it.
+        name: as entries have it.
+        first_driver: the first branch that reads it.
         code: the error of older ones.
         sources: keys of ``SOURCES``.
     """
@@ -153,8 +154,12 @@ class Compression(Record):
     sources: tuple[str, ...]
 
 
-ZSTD = Compression("zstd", 550, 200, ("ml-explore/mlx#2407", "ollama/ollama#12258"))
+ZSTD = Packing("zstd", 550, 200, ("ml-explore/mlx#2407", "ollama/ollama#12258"))
 """LZ4 is read by every driver of the tables; zstd came with CUDA 12.4."""
+
+GROUPS = Packing("group", 595, 209, ("h200", "nvjitlink"))
+"""A driver of CUDA 13.0 passes over groups, as nvJitLink 13.0 does. That drivers of CUDA 13.2 read
+them is inferred from nvJitLink, of which that version is the first that does; none was tried."""
 
 
 class CudaError(Record):

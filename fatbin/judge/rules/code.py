@@ -213,6 +213,8 @@ def uncertain(case: Case) -> Iterator[Finding]:
             continue
         because = samples(case, answers, chosen=True)
         why = next((e.text for e in because if e.kind == "fact" and not e.certain), "")
+        grouped = all("driver.groups" in answer.choice.because for answer in answers)
+        build = "without -concat" if grouped else f"SASS for {native(case.gpu.cc)}"
         yield finding(
             case,
             code,
@@ -220,7 +222,7 @@ def uncertain(case: Case) -> Iterator[Finding]:
             f"{case.called} on {case.gpu}: {number:,} of "
             f"{plural(case.coverage.modules, 'module')} {are(number)} {said}"
             + (f" ({why})" if why else ""),
-            action=f"build SASS for {native(case.gpu.cc)}, or try it on that GPU",
+            action=f"build {build}, or try it on that GPU",
             because=because,
         )
 

@@ -6,6 +6,7 @@ from fatbin.judge.case import Case, cuda_of, fact, plural
 from fatbin.judge.choice import (
     INVALID_IMAGE,
     JIT_COMPILATION_DISABLED,
+    NO_BINARY_FOR_GPU,
     NO_DEVICE,
     UNSUPPORTED_PTX_VERSION,
 )
@@ -165,6 +166,12 @@ def _refusal(case: Case, code: int, driver: int) -> tuple[str, str, str]:
             "FB205",
             f"for {case.gpu} are zstd-compressed: {_reader(case)} cannot read it (error 200)",
             f"{newer}build with --compress-mode=speed{after}",
+        )
+    if code == NO_BINARY_FOR_GPU:
+        return (
+            "FB205",
+            f"for {case.gpu} are in groups: {_reader(case)} passes over them (error 209)",
+            f"{newer}build without -concat{after}",
         )
     if code == JIT_COMPILATION_DISABLED:
         return (
