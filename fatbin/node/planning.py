@@ -128,7 +128,8 @@ def _file_of(path: str, view: View) -> SourceFile:
 
 def why_not(module: Module, choice: Choice, *, jit: bool) -> str:
     """Return why a module is not given to the driver; empty when it is."""
-    if module.place is Place.RELOCATABLE:
+    relocatable = [entry.kind == "relocatable-ptx" for entry in module.entries]
+    if module.place is Place.RELOCATABLE or (relocatable and all(relocatable)):
         return RELOCATABLE
     if module.form == "ltoir":
         return LTOIR

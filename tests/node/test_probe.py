@@ -128,6 +128,12 @@ def test_relocatable_modules_are_never_given_to_the_driver(machine: Machine) -> 
     assert found.agrees
 
 
+def test_relocatable_ptx_is_input_of_a_link_wherever_it_stands() -> None:
+    (probed,) = probe(FIXTURES / "reloc_ptx.fatbin", jit=True).gpus
+    (result,) = probed.results
+    assert (result.status, result.said[:11]) == ("skipped", "relocatable")
+
+
 def test_ptx_is_compiled_only_when_asked(bare: Path) -> None:
     bare.write_bytes(container("compute_80") + container("sm_90"))
     found = probe(bare)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from h200 import CODES, H200, HERE, images
 from hosts import archive
-from support import FIXTURES, require
+from support import FIXTURES, manifest, require
 
 import fatbin
 from fatbin import Detection, Probe, ProbeResult
@@ -70,6 +70,18 @@ def test_kernels_are_those_that_the_cubin_names(here: Detection) -> None:
     assert result.status == "loaded"
     names = set(fatbin.Cubin(path.read_bytes()).kernel_names)
     assert (result.kernels, set(result.kernel_names)) == (len(names), names)
+
+
+def test_the_fixtures_do_what_is_predicted(here: Detection) -> None:
+    tried = 0
+    for row in manifest():
+        name = row["file"]
+        if name.startswith("hostile") or name == "nvfatbin124.fatbin":
+            continue  # damaged, or PTX without a version, which only opening it tells
+        found = fatbin.probe(FIXTURES / name, jit=True, detection=here)
+        assert wrong(found) == [], name
+        tried += found.tried
+    assert tried > 100
 
 
 def installed_libraries() -> list[Path]:

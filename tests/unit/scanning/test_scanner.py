@@ -123,7 +123,10 @@ CLEAN = [
 @pytest.mark.parametrize("name", CLEAN)
 def test_every_whole_fixture_inflates_without_issue(name: str) -> None:
     inventory = fatbin.scan(FIXTURES / name, verify=True)
-    assert inventory.all_issues == ()
+    said = [issue.message for issue in inventory.all_issues]
+    if name == "nvfatbin124.fatbin":  # nvFatbin 12.4 leaves it out, and the driver refuses the text
+        assert said.pop().endswith("found no .version; the driver refuses it with 218")
+    assert said == []
     assert list(inventory.entries) or name == "empty.fatbin"
 
 
