@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from fatbin.cli import exits
+from fatbin.cli import exits, limits
 from fatbin.cli.tell import tell_error
 from fatbin.errors import FatbinError, SourceError
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from fatbin.inventory import Inventory
     from fatbin.judge.gpu import Gpu
+    from fatbin.limits import Limits
 
 STDIN = "-"
 
@@ -42,6 +43,7 @@ def configure_diagnose(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="check this library at once; can be repeated",
     )
+    limits.add_option(add)
     add("--format", choices=("text", "json"), default="text", help="text (default), or JSON")
     add("--verbose", action="store_true", help="also say where each meaning is written")
 
@@ -52,7 +54,8 @@ def run_diagnose(arguments: argparse.Namespace) -> int:
     from fatbin.node.diagnose import diagnose  # noqa: PLC0415
 
     gpus: tuple[Gpu, ...] = parse_gpus(arguments.gpu) if arguments.gpu else ()
-    libraries = _libraries(arguments.library) if arguments.library else None
+    bounds = limits.limits_of(arguments)
+    libraries = _libraries(arguments.library, bounds) if arguments.library else None
     unread: list[FatbinError] = []
     found = diagnose(
         _opened(arguments.logs, unread),
@@ -79,7 +82,7 @@ def run_diagnose(arguments: argparse.Namespace) -> int:
     return exits.ERROR if unread else exits.PASS
 
 
-def _libraries(paths: list[str]) -> Inventory:
+def _libraries(paths: list[str], bounds: Limits) -> Inventory:
     """Scan the libraries to check.
 
     Raises:
@@ -89,7 +92,7 @@ def _libraries(paths: list[str]) -> Inventory:
     from fatbin.cli.targets import read_target  # noqa: PLC0415 - few runs need a scanner
     from fatbin.inventory import Inventory  # noqa: PLC0415
 
-    how = How(remember=False, show=False)
+    how = How(remember=False, show=False, limits=bounds)
     parts = [read_target(path, how, verify=False) for path in paths]
     return Inventory(
         libraries=tuple(library for part in parts for library in part.libraries),

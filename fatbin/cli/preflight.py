@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from fatbin.cli import exits
+from fatbin.cli import exits, limits
 from fatbin.cli.smoke import positive, seconds
 from fatbin.cli.tell import tell, tell_error
 from fatbin.errors import FatbinError
@@ -40,7 +40,9 @@ def configure_preflight(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="for a source of detect, a module of probe, the job of smoke (default: 30)",
     )
+    add("--jit", action="store_true", help="probe: also what the driver compiles first; takes time")
     add("--python", metavar="PROGRAM", help="the Python that has torch (default: this one)")
+    limits.add_option(add)
     add = parser.add_argument_group("output").add_argument
     add("--strict", action="store_true", help="WARN ends with 1 too")
     add("--json", metavar="FILE", help="write everything here as JSON; - for standard output")
@@ -63,6 +65,8 @@ def run_preflight(arguments: argparse.Namespace) -> int:
                 nccl=arguments.nccl is not False,
                 ranks=arguments.ranks,
                 timeout=arguments.timeout,
+                jit=arguments.jit,
+                limits=limits.limits_of(arguments),
                 python=(arguments.python,) if arguments.python else (),
                 entering=entered.append,
             )

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 
 from fatbin._record import Record
 from fatbin.errors import FatbinError
+from fatbin.limits import DEFAULT_LIMITS
 from fatbin.node.nccl_files import find_nccl
 from fatbin.node.preflight_records import STAGES, Preflight, PreflightOutcome, PreflightStage, worst
 from fatbin.node.preflight_stages import (
@@ -27,6 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from fatbin.limits import Limits
     from fatbin.node.nccl_files import NcclFile
     from fatbin.node.preflight_records import PreflightLibrary
     from fatbin.node.preflight_stages import Wanted
@@ -74,6 +77,8 @@ def preflight(
     nccl: bool = True,
     ranks: int | None = None,
     timeout: float = DEFAULT_TIMEOUT,
+    jit: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
     python: Sequence[str] = (),
     environment: Mapping[str, str] | None = None,
     tools: Tools | None = None,
@@ -88,6 +93,8 @@ def preflight(
         ranks: processes of that trial (default: one a GPU).
         timeout: seconds for each thing that is waited for: a source of ``detect``, a module of
             ``probe``, the job of ``smoke``.
+        jit: of ``probe``: also load what the driver has to compile first; takes time.
+        limits: bounds on what a library may make ``check`` and ``probe`` do.
         python: command of the Python that has torch (default: the one that runs this).
         environment: variables of the programs (default: those of this process).
         tools: what asks the machine; for tests.
@@ -102,6 +109,8 @@ def preflight(
         nccl=nccl,
         ranks=ranks,
         timeout=timeout,
+        jit=jit,
+        limits=limits,
         python=tuple(python),
         env=dict(os.environ if environment is None else environment),
         tools=tools or Tools.real(),
@@ -117,6 +126,8 @@ class _Run(Record):
     nccl: bool
     ranks: int | None
     timeout: float
+    jit: bool
+    limits: Limits
     python: tuple[str, ...]
     env: dict[str, str]
     tools: Tools
@@ -170,14 +181,21 @@ class _Run(Record):
         gpus = [gpu.gpu for gpu in detection.gpus if gpu.gpu is not None]
         if "check" in self.stages and gpus and (files or wanted.missing):
             began = self._enter("check")
-            judged = check_stage(wanted, gpus, detection.judged_driver, self.env)
+            judged = check_stage(wanted, gpus, detection.judged_driver, self.env, self.limits)
             stages.append(self._done(judged.stage, began))
             files = judged.files
         else:
             stages.append(self._left_out("check", _NO_FILE if gpus else _NO_CC))
         if "probe" in self.stages and (files or wanted.missing):
             began = self._enter("probe")
-            stage = probe_stage(wanted, detection, self.tools.probe, self.timeout)
+            probe = partial(
+                self.tools.probe,
+                detection=detection,
+                timeout=self.timeout,
+                jit=self.jit,
+                limits=self.limits,
+            )
+            stage = probe_stage(wanted, probe)
             stages.append(self._done(stage, began))
         else:
             stages.append(self._left_out("probe", _NO_FILE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fatbin._record import Record
 from fatbin.errors import FatbinError
+from fatbin.limits import DEFAULT_LIMITS
 from fatbin.node.nccl_files import SONAME
 from fatbin.node.preflight_records import PreflightLibrary, PreflightOutcome, PreflightStage, worst
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from fatbin.judge.driver import Driver
     from fatbin.judge.gpu import Gpu
     from fatbin.judge.verdict import Verdict
+    from fatbin.limits import Limits
     from fatbin.node.nccl_files import NcclFile
     from fatbin.node.probe_records import Probe
     from fatbin.node.records import Detection
@@ -92,13 +94,17 @@ class Judged(Record):
 
 
 def check_stage(
-    wanted: Wanted, gpus: Sequence[Gpu], driver: Driver | None, env: Mapping[str, str]
+    wanted: Wanted,
+    gpus: Sequence[Gpu],
+    driver: Driver | None,
+    env: Mapping[str, str],
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Judged:
     """Check each library for the GPUs and the driver that are there."""
     files, lines, documents = [], [], []
     for file in wanted.files:
         try:
-            verdict = _verdict(file.path, gpus, driver, env)
+            verdict = _verdict(file.path, gpus, driver, env, limits)
         except FatbinError as exc:
             files.append(file)
             lines.append(_Line(ERROR, str(exc), exc.hint))
@@ -112,12 +118,16 @@ def check_stage(
 
 
 def _verdict(
-    path: str, gpus: Sequence[Gpu], driver: Driver | None, env: Mapping[str, str]
+    path: str,
+    gpus: Sequence[Gpu],
+    driver: Driver | None,
+    env: Mapping[str, str],
+    limits: Limits,
 ) -> Verdict:
     from fatbin.judge.check import check  # noqa: PLC0415 - only where there is a GPU
     from fatbin.scanning.targets import scan  # noqa: PLC0415
 
-    return check(scan(path), gpus=gpus, driver=driver, environment=env)
+    return check(scan(path, limits=limits), gpus=gpus, driver=driver, environment=env)
 
 
 def _described(file: PreflightLibrary, verdict: Verdict) -> PreflightLibrary:
@@ -148,18 +158,20 @@ def _of_verdict(file: PreflightLibrary, verdict: Verdict) -> _Line:
 # probe --------------------------------------------------------------------------------------------
 
 
-def probe_stage(
-    wanted: Wanted, detection: Detection, probe: Callable[..., Probe], timeout: float
-) -> PreflightStage:
+def probe_stage(wanted: Wanted, probe: Callable[[str], Probe]) -> PreflightStage:
     """Give the modules of each library to the driver.
 
     That some are refused is normal: libraries hold modules for other GPUs. A library of which the
     driver takes none does not run here.
+
+    Args:
+        wanted: the libraries.
+        probe: what asks the driver about a file.
     """
     lines, documents = [], []
     for file in wanted.files:
         try:
-            found = probe(file.path, detection=detection, timeout=timeout)
+            found = probe(file.path)
         except FatbinError as exc:
             lines.append(_Line(ERROR, str(exc), exc.hint))
             continue

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from support import FIXTURES
 
 from fatbin.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LIBRARY = str(FIXTURES / "lib_3arch.so")
 
@@ -32,6 +37,18 @@ def test_every_command_holds_to_it(
     assert main([*words, "--limits", "entries=2"]) == code
     said = capsys.readouterr()
     assert "more than 2 entries" in said.out + said.err
+
+
+def test_diagnose_holds_to_it_for_its_libraries(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("nothing of note\n")
+    words = ["diagnose", str(log), "--library", LIBRARY, "--gpu", "7.5"]
+    main([*words, "--limits", "entries=2"])
+    assert "more than 2 entries" in capsys.readouterr().out
+    main(words)
+    assert "more than 2 entries" not in capsys.readouterr().out
 
 
 def test_it_can_be_repeated(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,6 +28,7 @@ from fatbin import (
 )
 from fatbin.cli import exits, main
 from fatbin.cli.preflight import exit_code
+from fatbin.limits import DEFAULT_LIMITS
 from fatbin.node.nccl_files import NcclFile, find_nccl
 from fatbin.node.preflight import Tools, preflight
 from fatbin.node.preflight_records import STAGES, Preflight, PreflightOutcome
@@ -62,8 +63,9 @@ def result_of(status: str, *, predicted: int = 0, code: int = 0, said: str = "")
 
 
 def probing(*results: ProbeResult) -> Callable[..., Probe]:
-    def probe(path: str, *, detection: Detection, timeout: float) -> Probe:
+    def probe(path: str, *, detection: Detection, timeout: float, **rest: object) -> Probe:
         assert timeout == 30
+        assert set(rest) == {"jit", "limits"}
         return Probe(path, gpus=tuple(GpuProbe(gpu, results) for gpu in detection.gpus[:1]))
 
     return probe
@@ -112,6 +114,25 @@ def test_a_node_that_is_ready() -> None:
     assert found.gpus == ("NVIDIA H200 (9.0)",) * 2
     (library,) = found.libraries
     assert (library.how, library.sass) == ("NCCL of torch", ("sm_75", "sm_90a", "sm_120"))
+
+
+def test_limits_reach_the_check_and_the_probe() -> None:
+    given: list[dict[str, object]] = []
+
+    def probe(path: str, **options: object) -> Probe:
+        given.append(options)
+        return Probe(path)
+
+    tools = Tools(
+        detect=lambda **_: machine_with(1), probe=probe, smoke=lambda **_: WORKS, nccl=lambda *_: ()
+    )
+    few = DEFAULT_LIMITS._replace(entries=2)
+    found = preflight([str(GOOD)], nccl=False, jit=True, limits=few, tools=tools)
+    assert found.stage("check").outcome is PreflightOutcome.FAIL
+    assert "limit entries" in found.stage("check").said
+    assert [(options["jit"], options["limits"]) for options in given] == [(True, few)]
+    preflight([str(GOOD)], nccl=False, tools=tools)
+    assert [(o["jit"], o["limits"]) for o in given[1:]] == [(False, DEFAULT_LIMITS)]
 
 
 def test_a_library_without_code_fails_and_the_rest_is_still_tried() -> None:

@@ -15,12 +15,12 @@ _shtab_fatbin_size_option_strings=(-h --help --by --top --format --platform --li
 _shtab_fatbin_diff_option_strings=(-h --help --kernels --all --exit-code --platform --limits --format)
 _shtab_fatbin_check_option_strings=(-h --help --gpu --driver --ptx --max-holes --max-newer-only --expect --forbid --strict --policy --no-policy --ignore --optional --baseline --skip --allow-empty --format -o --output --verify --platform --no-cache --no-progress --limits --verbose)
 _shtab_fatbin_explain_option_strings=(-h --help --list)
-_shtab_fatbin_diagnose_option_strings=(-h --help --gpu --driver --library --format --verbose)
+_shtab_fatbin_diagnose_option_strings=(-h --help --gpu --driver --library --limits --format --verbose)
 _shtab_fatbin_gpus_option_strings=(-h --help --format)
 _shtab_fatbin_detect_option_strings=(-h --help --timeout --format)
 _shtab_fatbin_probe_option_strings=(-h --help --gpu --jit --timeout --limits --names --format)
 _shtab_fatbin_smoke_option_strings=(-h --help --ranks --init --timeout --start-timeout --size --python --format --verbose)
-_shtab_fatbin_preflight_option_strings=(-h --help --library --stages --skip-stage --nccl --no-nccl --ranks --timeout --python --strict --json --prometheus --termination-log)
+_shtab_fatbin_preflight_option_strings=(-h --help --library --stages --skip-stage --nccl --no-nccl --ranks --timeout --jit --python --limits --strict --json --prometheus --termination-log)
 _shtab_fatbin_completion_option_strings=(-h --help)
 _shtab_fatbin_option_strings=(-h --help --version)
 
@@ -72,6 +72,7 @@ _shtab_fatbin_check___format_choices=(text json sarif junit markdown github html
 _shtab_fatbin_check___limits_choices=(image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=)
 _shtab_fatbin_explain_pos_0_choices=(FB101 FB102 FB103 FB104 FB105 FB106 FB107 FB108 FB109 FB110 FB111 FB112 FB113 FB201 FB202 FB203 FB204 FB205 FB206 FB207 FB208 FB209 FB301 FB401 FB402 FB403 FB404 FB405 FB501 FB502 FB503 FB504 FB505)
 _shtab_fatbin_diagnose___gpu_choices=(830M 840M 930M 940M 940MX A10 A100 A100X A10G A10M A16 A2 A30 A30X A40 A800 B100 B200 B300 C2050 C2070 C2075 GB10 GB200 GB300 GH200 H100 H20 H200 H800 K10 K20 K20X K40 K8 K80 L2 L20 L4 L40 L40G L40S M10 M2050 M2070 M2090 M4 M40 M6 M60 MX110 MX130 MX150 MX230 MX250 MX330 MX350 MX450 MX550 MX570 P10 P100 P4 P40 P6 T10 T1000 T1200 T4 T400 T4G T500 T550 T600 V100 V100S)
+_shtab_fatbin_diagnose___limits_choices=(image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=)
 _shtab_fatbin_diagnose___format_choices=(text json)
 _shtab_fatbin_gpus_pos_0_choices=(830M 840M 930M 940M 940MX A10 A100 A100X A10G A10M A16 A2 A30 A30X A40 A800 B100 B200 B300 C2050 C2070 C2075 GB10 GB200 GB300 GH200 H100 H20 H200 H800 K10 K20 K20X K40 K8 K80 L2 L20 L4 L40 L40G L40S M10 M2050 M2070 M2090 M4 M40 M6 M60 MX110 MX130 MX150 MX230 MX250 MX330 MX350 MX450 MX550 MX570 P10 P100 P4 P40 P6 T10 T1000 T1200 T4 T400 T4G T500 T550 T600 V100 V100S)
 _shtab_fatbin_gpus___format_choices=(text json)
@@ -83,6 +84,7 @@ _shtab_fatbin_smoke___init_choices=(eager lazy both)
 _shtab_fatbin_smoke___format_choices=(text json)
 _shtab_fatbin_preflight___stages_choices=(detect check probe smoke)
 _shtab_fatbin_preflight___skip_stage_choices=(detect check probe smoke)
+_shtab_fatbin_preflight___limits_choices=(image_bytes= ratio= containers= entries= issues= members= sections= text_bytes= header_bytes= member_bytes= member_ratio= archive_bytes= archive_members= depth= streams= document_bytes= seconds= until=)
 _shtab_fatbin_completion_pos_0_choices=(bash zsh fish)
 _shtab_fatbin_pos_0_choices=(list inspect kernels extract size diff check explain diagnose gpus detect probe smoke preflight completion)
 
@@ -158,6 +160,7 @@ _shtab_fatbin_preflight__h_nargs=0
 _shtab_fatbin_preflight___help_nargs=0
 _shtab_fatbin_preflight___nccl_nargs=0
 _shtab_fatbin_preflight___no_nccl_nargs=0
+_shtab_fatbin_preflight___jit_nargs=0
 _shtab_fatbin_preflight___strict_nargs=0
 _shtab_fatbin_completion__h_nargs=0
 _shtab_fatbin_completion___help_nargs=0
