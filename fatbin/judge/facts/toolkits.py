@@ -248,5 +248,10 @@ ERRORS: dict[int, CudaError] = {
         "cudaErrorCompatNotSupportedOnDevice",
         "a compatibility libcuda on a GPU that may not use one",
     ),
+    999: CudaError(
+        "CUDA_ERROR_UNKNOWN",
+        "cudaErrorUnknown",
+        "among much else a compressed image that does not inflate to its declared size",
+    ),
 }
 """Error codes that device code can cause; names by ``cuda.h`` and ``driver_types.h``."""
