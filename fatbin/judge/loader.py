@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 
 _NO_VERSION = (1_000_000_000, 0)
+_MERCURY = int(EntryFlags.MERCURY)
 _VARIANT_RANK = {"a": 2, "f": 1, "?": 0, "": 0}
 
 
@@ -176,8 +177,7 @@ class Loader:
             serving = self._serving(entry)
             if serving.certainty is Certainty.NO:
                 continue
-            mercury = bool(entry.flags & EntryFlags.MERCURY)
-            rank = (arch.number, _VARIANT_RANK[arch.variant], not mercury)
+            rank = (arch.number, _VARIANT_RANK[arch.variant], not entry.flags & _MERCURY)
             if serving.certainty is Certainty.YES:
                 if sure is None or rank > sure[0]:  # the first of equals stays
                     sure = rank, index, serving
