@@ -121,6 +121,7 @@ def packages() -> list[bytes]:
         *(packing.tarred(*members, mode=mode) for mode in ("w", "w:gz", "w:bz2", "w:xz")),
         packing.tarred(("a.whl", inner), form=1),
         packing.conda(*members),
+        *(_with_holes(form) + bytes(1024) for form in packing.FORMS_OF_HOLES),
         *fixtures("packages/*", most=60_000),
     ]
 
@@ -135,6 +136,7 @@ def images() -> list[bytes]:
     third = made.tar(made.opaque("usr"), made.file("usr/x.txt", b"text"))
     layers = [first, second, third]
     blobs = made.Blobs()
+    holes = b"".join(map(_with_holes, packing.FORMS_OF_HOLES)) + bytes(1024)
     several = blobs.layout(
         blobs.image(layers), blobs.image(made.squeezed(layers), platform="linux/arm64")
     )
@@ -143,7 +145,14 @@ def images() -> list[bytes]:
         made.docker_archive(*layers, shared=True),
         made.tar_layout(made.oci_layout(*made.squeezed(layers))),
         made.tar_layout(several),
+        made.docker_archive(holes),
+        made.tar_layout(made.oci_layout(*made.squeezed([holes]))),
     ]
+
+
+def _with_holes(form: str) -> bytes:
+    container = containers()[0]
+    return packing.with_holes(f"{form}.fatbin", container + bytes(8 << 10) + container, form)
 
 
 @lru_cache(maxsize=1)

@@ -47,6 +47,77 @@ def tarred(
     return out.getvalue()
 
 
+FORMS_OF_HOLES = ("gnu", "0.0", "0.1", "1.0")
+
+
+def with_holes(name: str, data: bytes, form: str) -> bytes:
+    """Return a member of a tar archive without its blocks of zeros, in a form of GNU tar's."""
+    pieces = _pieces(data)
+    stored = b"".join(data[start : start + size] for start, size in pieces)
+    info = tarfile.TarInfo(name)
+    info.size = len(stored)
+    if form == "gnu":
+        return _old_header(info, pieces, len(data)) + _padded(stored)
+    numbers = [(str(start), str(size)) for start, size in pieces]
+    records = [("size", str(len(data)))]
+    if form == "0.0":
+        records += [pair for a, b in numbers for pair in (("offset", a), ("numbytes", b))]
+    elif form == "0.1":
+        records.append(("map", ",".join(number for pair in numbers for number in pair)))
+    else:
+        records = [("major", "1"), ("minor", "0"), ("name", name), ("realsize", str(len(data)))]
+        lines = "\n".join([str(len(pieces)), *(n for pair in numbers for n in pair), ""])
+        stored = _padded(lines.encode()) + stored
+        info.size, info.name = len(stored), f"GNUSparseFile.0/{name}"
+    extended = tarfile.TarInfo("PaxHeaders.0/x")
+    extended.type = tarfile.XHDTYPE
+    text = b"".join(_record(f"GNU.sparse.{key}", value) for key, value in records)
+    extended.size = len(text)
+    header = extended.tobuf(tarfile.USTAR_FORMAT) + _padded(text)
+    return header + info.tobuf(tarfile.USTAR_FORMAT) + _padded(stored)
+
+
+def _pieces(data: bytes) -> list[tuple[int, int]]:
+    """Return where the blocks are that hold anything; the last piece ends the file."""
+    pieces: list[tuple[int, int]] = []
+    for start in range(0, len(data), 512):
+        block = data[start : start + 512]
+        if block.strip(b"\0"):
+            before = pieces[-1] if pieces else (0, -1)
+            if sum(before) == start:
+                pieces[-1] = (before[0], before[1] + len(block))
+            else:
+                pieces.append((start, len(block)))
+    return pieces if pieces and sum(pieces[-1]) == len(data) else [*pieces, (len(data), 0)]
+
+
+def _old_header(info: tarfile.TarInfo, pieces: list[tuple[int, int]], size: int) -> bytes:
+    info.type = tarfile.GNUTYPE_SPARSE
+    header = bytearray(info.tobuf(tarfile.GNU_FORMAT))
+    fields = [b"%011o\0%011o\0" % piece for piece in pieces]
+    rest = [fields[at : at + 21] for at in range(4, len(fields), 21)]
+    header[386:495] = (
+        b"".join(fields[:4]).ljust(96, b"\0") + bytes([bool(rest)]) + b"%011o\0" % size
+    )
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    more = [
+        b"".join(block).ljust(504, b"\0") + bytes([block is not rest[-1]]) + bytes(7)
+        for block in rest
+    ]
+    return bytes(header) + b"".join(more)
+
+
+def _record(key: str, value: str) -> bytes:
+    text = f" {key}={value}\n".encode()
+    length = len(text) + len(str(len(text)))
+    return str(length + (len(str(length)) > len(str(len(text))))).encode() + text
+
+
+def _padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 512)
+
+
 def conda(*members: tuple[str, bytes]) -> bytes:
     """Return a conda package of the second format; needs zstandard."""
     import zstandard

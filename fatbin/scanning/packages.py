@@ -18,6 +18,7 @@ from fatbin.errors import (
     UnknownFormatError,
 )
 from fatbin.format.view import View
+from fatbin.scanning.holes import filled
 from fatbin.scanning.host import ZIP_MAGICS
 from fatbin.scanning.identify import PTX_HEAD_BYTES
 from fatbin.scanning.spool import (
@@ -236,9 +237,10 @@ def _tar(
 def _tar_member(
     member: TarMember, location: str, walk: Walk, depth: int, distribution: Distribution
 ) -> Iterator[Found]:
-    if member.sparse:
-        msg = f"a sparse member of {member.size} bytes; not read"
-        raise SourceError(msg, location=location)
+    if member.holes is not None:
+        stream = filled(member.content, member.holes, member.size, location)
+        yield from _streamed(stream, location, walk, depth, distribution, member.size)
+        return
     view = member.content.take(location)
     if view is not None:
         yield from _in_place(view, None, walk, depth, distribution)

@@ -15,11 +15,14 @@ from zlib import adler32
 from fatbin._record import Record
 from fatbin.errors import BadMagicError, FormatError, LimitExceededError, TruncatedError
 from fatbin.format.layouts import TAR_HEADER
+from fatbin.scanning.holes import PREFIX, REPEATED, number_of, old_holes, pax_holes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Protocol
+
+    from fatbin.scanning.holes import Holes
 
     class Source(Protocol):
         """What a tar archive is read from."""
@@ -35,13 +38,12 @@ if TYPE_CHECKING:
             """Pass over so many bytes, or to the end."""
 
 
-BLOCK = 512
+BLOCK = TAR_HEADER.size
 EXTENDED_BYTES = 1 << 20
 """The longest extended header or long name that is read; the bound of Go's ``archive/tar``."""
 _ZEROS = bytes(BLOCK)
 _BLANKS = b" \0"
 _ADLER = 65521
-_MORE_HOLES, _MORE_HOLES_AGAIN = 482, 504
 _CHECKSUM_BLANK = 8 * 0x20
 FILE, HARD_LINK, SYMBOLIC_LINK, DIRECTORY, OTHER = "file", "hard link", "symlink", "dir", "other"
 _KINDS = {
@@ -69,14 +71,14 @@ class TarEntry(Record):
         kind: ``file``, ``hard link``, ``symlink``, ``dir`` or ``other`` (devices, FIFOs).
         size: of the data that follows.
         link: what a link names.
-        sparse: whether the data are pieces of a file with holes.
+        holes: of a file of which only pieces are stored; None for others.
     """
 
     name: str
     kind: str
     size: int
     link: str
-    sparse: bool
+    holes: Holes | None = None
 
 
 def read_entries(source: Source, location: str) -> Iterator[TarEntry]:
@@ -118,12 +120,15 @@ def read_entries(source: Source, location: str) -> Iterator[TarEntry]:
             elif flag != _GLOBAL:
                 extended["path" if flag == _LONG_NAME else "linkpath"] = _text(data)
             continue
-        if flag == b"S" and block[_MORE_HOLES]:
-            _skip_map(source, location)
+        holes = old_holes(block, source) if flag == b"S" else None
         entry = _entry(fields, size, extended, start, location)
-        extended, pending = {}, 0
         after = source.position + entry.size + (-entry.size) % BLOCK
-        yield entry
+        if extended and any(key.startswith(PREFIX) for key in extended):
+            holes, used = pax_holes(extended, source, entry.size)
+            name = extended.get(f"{PREFIX}name", entry.name)
+            entry = entry._replace(name=name, size=entry.size - used)
+        extended, pending = {}, 0
+        yield entry._replace(holes=holes) if holes else entry
         source.skip(after - source.position)
 
 
@@ -171,28 +176,11 @@ def _entry(
         link = extended["linkpath"] if "linkpath" in extended else _text(target)
     elif flag == b"\0" and name.endswith("/"):
         kind = DIRECTORY
-    sparse = flag == b"S"
-    if extended:
-        if "size" in extended:
-            size = _decimal(extended["size"], start, location)
-        if any(key.startswith("GNU.sparse.") for key in extended):
-            sparse = True
-            name = extended.get("GNU.sparse.name", name)
+    if "size" in extended:
+        size = _decimal(extended["size"], start, location)
     if flag in _WITHOUT_DATA:
         size = 0
-    return TarEntry(name, kind, size, link, sparse)
-
-
-def _skip_map(source: Source, location: str) -> None:
-    """Pass over the blocks in which an old map of holes goes on."""
-    while True:
-        start = source.position
-        block = source.read(BLOCK)
-        if len(block) < BLOCK:
-            msg = "a map of holes runs past the end of the archive"
-            raise TruncatedError(msg, offset=start, field="isextended", location=location)
-        if not block[_MORE_HOLES_AGAIN]:
-            return
+    return TarEntry(name, kind, size, link)
 
 
 def _checksum_holds(block: bytes, field: bytes) -> bool:
@@ -214,17 +202,7 @@ def _high(data: bytes) -> int:
 
 
 def _number(field: bytes, start: int, location: str) -> int:
-    """Read octal digits, or the binary numbers that GNU tar writes for large ones."""
-    value = -1
-    if field[0] & 0x80:
-        if not field[0] & 0x40:  # else negative
-            value = int.from_bytes(field, "big") & ~(0x80 << (8 * len(field) - 8))
-    else:
-        digits = field.strip(_BLANKS)
-        try:
-            value = int(digits, 8) if digits else 0
-        except ValueError:
-            value = -1
+    value = number_of(field)
     if not 0 <= value < 1 << 63:
         raise FormatError(
             f"expected a size of no less than 0, found the bytes {field.hex(' ')}",
@@ -274,7 +252,7 @@ def _special(source: Source, size: int, pending: int, start: int, location: str)
 
 def _records(data: bytes, start: int, location: str) -> dict[str, str]:
     """Read the records ``length key=value`` of an extended header."""
-    found = {}
+    found: dict[str, str] = {}
     position = 0
     while position < len(data):
         blank = data.find(b" ", position, position + 20)
@@ -285,7 +263,8 @@ def _records(data: bytes, start: int, location: str) -> dict[str, str]:
         key, equals, value = data[blank + 1 : stop - 1].partition(b"=")
         if stop <= blank + 1 or stop > len(data) or data[stop - 1] != 0x0A or not equals:  # noqa: PLR2004 - newline
             break
-        found[key.decode("utf-8", "replace")] = value.decode("utf-8", "surrogateescape")
+        word, text = key.decode("utf-8", "replace"), value.decode("utf-8", "surrogateescape")
+        found[word] = f"{found[word]},{text}" if word in REPEATED and word in found else text
         position = stop
     if data[position:].strip(b"\0"):
         raise FormatError(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from fatbin.errors import Report
     from fatbin.format.view import View
+    from fatbin.scanning.holes import Holes
     from fatbin.scanning.spool import Budget, Stream
 
 _CHUNK = 1 << 20
@@ -29,13 +30,13 @@ class TarMember(Record):
     Attributes:
         name: as the archive spells it, cut at 4096 bytes.
         size: bytes in the archive.
-        sparse: whether these are no plain content, but a map and the parts that are not zero.
+        holes: of a file of which only pieces are stored, which the content is then.
         content: reads exactly these bytes; what is left of them is passed over by the next step.
     """
 
     name: str
     size: int
-    sparse: bool
+    holes: Holes | None
     content: TarContent
 
 
@@ -98,7 +99,7 @@ def read_tar(stream: Stream, name: str, budget: Budget, report: Report) -> Itera
                 continue
             text = printable_path(entry.name)[:_NAME_BYTES]
             budget.member(f"{name}::{text}")
-            yield TarMember(text, entry.size, entry.sparse, TarContent(source, entry.size))
+            yield TarMember(text, entry.size, entry.holes, TarContent(source, entry.size))
     except (FormatError, SourceError) as exc:
         exc.location = exc.location or name
         report(exc)

@@ -18,13 +18,14 @@ from fatbin.errors import (
     UnknownFormatError,
 )
 from fatbin.inventory import Inventory, Issue
+from fatbin.scanning.holes import filled
 from fatbin.scanning.images.documents import check
 from fatbin.scanning.images.kept import KeptFile, KeptLayer, Step
 from fatbin.scanning.images.owners import ALL_BYTES, METADATA, RECORD, Note, owners_of
 from fatbin.scanning.images.streams import Member, open_tar
 from fatbin.scanning.images.tree import WHITEOUT, Tree
 from fatbin.scanning.packages import NO_DISTRIBUTION
-from fatbin.scanning.spool import FIRST_BYTES, HEAD_BYTES, read_head, worth_reading
+from fatbin.scanning.spool import FIRST_BYTES, HEAD_BYTES, read_head, spooled_view, worth_reading
 from fatbin.scanning.streams import Rest
 from fatbin.scanning.tape import (
     DIRECTORY,
@@ -38,11 +39,13 @@ from fatbin.scanning.tape import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from fatbin.errors import FatbinError, Report
     from fatbin.format.view import View
     from fatbin.inventory import Library
     from fatbin.scanning.aids import Aids
+    from fatbin.scanning.holes import Holes
     from fatbin.scanning.images.choose import Image, Layer
     from fatbin.scanning.images.store import Store
     from fatbin.scanning.images.streams import Inflating, Placed
@@ -294,8 +297,8 @@ class Reader:
         self, source: Placed | Inflating, entry: TarEntry, layer: str
     ) -> Content | Note | None:
         """Scan a file if it is worth it; None when nothing is to be said about it."""
-        if entry.sparse:
-            return self._sparse(entry, layer)
+        if entry.holes is not None:
+            return self._with_holes(source, entry, entry.holes, layer)
         head = source.read(min(entry.size, HEAD_BYTES))
         if entry.name.endswith((METADATA, RECORD)) and not worth_reading(head):
             if entry.size <= self._notes_left:
@@ -322,20 +325,45 @@ class Reader:
             source.skip(entry.size - len(head))  # damage of the layer shows now, not later
             return content
         limits = self._budget.limits
+        opened = source.member(entry.size, head, content.location, limits)
+        return self._examined(self._examine, opened, content)
+
+    def _with_holes(
+        self, source: Placed | Inflating, entry: TarEntry, holes: Holes, layer: str
+    ) -> Content | None:
+        location = f"{self._location}::{printable_path(entry.name)}"
+        content = Content(location, layer, (), ())
+        stored = Member(source, entry.size, location)
         try:
-            with source.member(entry.size, head, content.location, limits) as view:
-                found = self._examine(view)
+            stream = filled(stored, holes, entry.size, location)
+        except FormatError as exc:
+            content.issues = (Issue.of(exc, location),)
+            return content
+        head = read_head(stream, location)
+        if not worth_reading(head):
+            return None
+        if self._examine is None:
+            return content
+        opened = spooled_view(
+            stream, location, limits=self._budget.limits, head=head, stored=entry.size
+        )
+        return self._examined(self._examine, opened, content)
+
+    @staticmethod
+    def _examined(
+        examine: Callable[[View], Inventory],
+        opened: AbstractContextManager[View],
+        content: Content,
+    ) -> Content | None:
+        try:
+            with opened as view:
+                found = examine(view)
         except UnknownFormatError:
             return None
         except (LimitExceededError, SourceError) as exc:
             found = Inventory(issues=(Issue.of(exc, content.location),))
         content.libraries, content.issues = found.libraries, found.issues
         return content if content.libraries or content.issues else None
-
-    def _sparse(self, entry: TarEntry, layer: str) -> Content:
-        location = f"{self._location}::{printable_path(entry.name)}"
-        error = FormatError("a file with holes, as GNU tar writes them, is not read")
-        return Content(location, layer, (), (Issue.of(error, location),))
 
 
 def _libraries(

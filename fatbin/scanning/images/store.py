@@ -90,7 +90,7 @@ class Tar:
             name = _clean(entry.name)
             self._places.pop(name, None)
             self._links.pop(name, None)
-            if entry.kind == FILE and not entry.sparse:
+            if entry.kind == FILE and entry.holes is None:
                 self._places[name] = (source.position, entry.size)
             elif entry.kind == SYMBOLIC_LINK:
                 folder = name.rpartition("/")[0]

@@ -293,7 +293,7 @@ def test_endless_headers_about_headers() -> None:
     assert time.process_time() - started < 60
 
 
-def test_sparse_members_are_told() -> None:
+def test_a_map_of_holes_that_is_none_is_told() -> None:
     info = tarfile.TarInfo("s.cubin")
     info.size = len(CUBIN)
     info.type = tarfile.GNUTYPE_SPARSE
@@ -306,7 +306,7 @@ def test_sparse_members_are_told() -> None:
     inventory = scan(out.getvalue(), "x")
     assert locations(inventory) == ["x::g.cubin"]
     assert [(issue.code, issue.location) for issue in inventory.issues] == [
-        ("Source", "x::s.cubin")
+        ("Format", "x::s.cubin")
     ]
 
 
