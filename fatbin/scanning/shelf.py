@@ -15,7 +15,7 @@ import zlib
 from fatbin import __version__
 
 _SUFFIX = ".fatbin-scan"
-_FORM = 2
+_FORM = 3
 """Of the documents; raised when one of the same version of fatbin would be read otherwise."""
 _BYTES = 256 << 20
 _PRIVATE = 0o700
