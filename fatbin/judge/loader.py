@@ -26,7 +26,7 @@ from fatbin.judge.content import DEVICE_LINKED
 from fatbin.judge.device_support import drives, last_driver_of
 from fatbin.judge.driver import Driver, minimum_driver_for_isa
 from fatbin.judge.facts.toolkits import GROUPS, ZSTD
-from fatbin.judge.facts.versions import version_numbers
+from fatbin.judge.fitting import Fitting, isa_of
 from fatbin.judge.serving import Certainty, Serving, ptx_serves, sass_serves
 from fatbin.kinds import Compression, EntryFlags, EntryKind
 
@@ -34,11 +34,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fatbin.arch import Architecture, ComputeCapability
+    from fatbin.arch import ComputeCapability
     from fatbin.inventory import Entry, Module
 
 
-_NO_VERSION = (1_000_000_000, 0)
+_FIRST_FAMILY = 100
 _MERCURY = int(EntryFlags.MERCURY)
 _VARIANT_RANK = {"a": 2, "f": 1, "?": 0, "": 0}
 
@@ -72,6 +72,7 @@ class Loader:
         reader: the driver that reads code: the one given, else the last that drives the GPU; None
             where that is not known.
         environment: variables of the process.
+        fitting: answers for single entries.
         linked_entries: what the driver links when a device-linked module gets its second chance,
             one entry for each module of the pool; empty before that.
     """
@@ -92,8 +93,7 @@ class Loader:
         self._pool = tuple(pool)
         self._linked: Choice | None = None
         self.linked_entries: tuple[Entry, ...] = ()
-        self._sass: dict[tuple[object, ...], tuple[Architecture | None, Serving]] = {}
-        self._ptx: dict[int, tuple[Architecture | None, Serving]] = {}
+        self.fitting: Fitting = Fitting(device, self.reader)
         self._no_device = drives(device, driver)
 
     def choose(self, module: Module) -> Choice:
@@ -117,14 +117,14 @@ class Loader:
         return _failed(NO_BINARY_FOR_GPU, -1, "container.ltoir")
 
     def _bare_sass(self, entry: Entry, index: int) -> Choice:
-        serving = self._serves(entry)
+        serving = self.fitting.sass(entry)
         if serving.certainty is Certainty.NO:
             return _failed(NO_BINARY_FOR_GPU, index, *serving.because)
         return self._taken(How.NATIVE, entry, index, serving)
 
     def _bare_ptx(self, entry: Entry, index: int) -> Choice:
-        serving = self._targets(entry)
-        if not self._reads(entry):
+        serving = self.fitting.ptx(entry)
+        if not self.fitting.reads(entry):
             choice = self._too_new(entry, index)
         elif serving.certainty is Certainty.NO:
             choice = _failed(INVALID_PTX, index, "ptx.bare-target", *serving.because)
@@ -138,7 +138,8 @@ class Loader:
         sass, doubtful = self._best_sass(module)
         ptx = self._best_ptx(module)
         if sass is not None:
-            return self._taken(How.NATIVE, module.entries[sass[0]], *sass)
+            taken = self._taken(How.NATIVE, module.entries[sass[0]], *sass)
+            return self._unless_nearer(taken, module, ptx) if ptx and taken.serves else taken
         if doubtful is not None and (
             ptx is None or module.entries[doubtful[0]].kind_number == EntryKind.ELF_16
         ):
@@ -153,9 +154,22 @@ class Loader:
             return compiled._replace(because=compiled.because + doubtful[1].because)
         return self._taken(How.NATIVE, module.entries[doubtful[0]], *doubtful)
 
+    def _unless_nearer(self, taken: Choice, module: Module, ptx: tuple[int, Serving]) -> Choice:
+        """Doubt SASS of its family beside PTX for a nearer member that cannot be compiled."""
+        sass, nearer = module.entries[taken.entry].arch, module.entries[ptx[0]].arch
+        if sass is None or nearer is None or not _FIRST_FAMILY <= sass.number < nearer.number:
+            return taken
+        if self._compiled(module.entries[ptx[0]], *ptx).serves:
+            return taken  # whichever is taken, it runs
+        because = ("sass.nearer-ptx", *taken.because)
+        return taken._replace(certainty=Certainty.UNSURE, because=because)
+
     def _nothing_fits(self, module: Module) -> Choice:
         for index, entry in enumerate(module.entries):
-            if self._passes_over(entry) and self._serving(entry).certainty is not Certainty.NO:
+            if (
+                self.fitting.passes_over(entry)
+                and self.fitting.serving(entry).certainty is not Certainty.NO
+            ):
                 failed = _failed(NO_BINARY_FOR_GPU, index, "driver.groups")
                 return failed._replace(driver=GROUPS.first_driver)
         forced = self.environment.force_ptx_jit and any(e.kind == "sass" for e in module.entries)
@@ -172,9 +186,9 @@ class Loader:
         doubt: tuple[tuple[int, ...], int, Serving] | None = None
         for index, entry in enumerate(module.entries):
             arch = entry.arch
-            if entry.kind != "sass" or arch is None or self._passes_over(entry):
+            if entry.kind != "sass" or arch is None or self.fitting.passes_over(entry):
                 continue
-            serving = self._serving(entry)
+            serving = self.fitting.serving(entry)
             if serving.certainty is Certainty.NO:
                 continue
             rank = (arch.number, _VARIANT_RANK[arch.variant], not entry.flags & _MERCURY)
@@ -189,16 +203,16 @@ class Loader:
         best: tuple[tuple[int, int], int, Serving] | None = None
         for index, entry in enumerate(module.entries):
             arch = entry.arch
-            if entry.kind != "ptx" or arch is None or self._passes_over(entry):
+            if entry.kind != "ptx" or arch is None or self.fitting.passes_over(entry):
                 continue
-            serving = self._serving(entry)
+            serving = self.fitting.serving(entry)
             rank = (arch.number, _VARIANT_RANK[arch.variant])
             if serving.certainty is not Certainty.NO and (best is None or rank > best[0]):
                 best = rank, index, serving
         return best and (best[1], best[2])
 
     def _compiled(self, entry: Entry, index: int, serving: Serving) -> Choice:
-        if not self._reads(entry):
+        if not self.fitting.reads(entry):
             choice = self._too_new(entry, index)
         elif (
             entry.image_arch is not None
@@ -225,7 +239,7 @@ class Loader:
         ):
             return _failed(INVALID_IMAGE, index, "driver.zstd")._replace(driver=ZSTD.first_driver)
         if how is How.NATIVE and entry.image_arch is not None:
-            inner = sass_serves(entry.image_arch, self.device, self._cuda())
+            inner = sass_serves(entry.image_arch, self.device, self.fitting.cuda)
             if inner.certainty is Certainty.NO:
                 return _failed(INVALID_SOURCE, index, "container.header-decides")
         if entry.unresolved and entry.relocatable is not False:
@@ -280,77 +294,6 @@ class Loader:
             certainty = Certainty.UNSURE  # what was seen to work is the link of PTX
         return Choice(How.JIT_LINK, certainty, because=tuple(because), driver=driver)
 
-    # Single entries.
-
-    def _passes_over(self, entry: Entry) -> bool:
-        """Tell whether the driver does not see an entry: an image of a group, and it is too old."""
-        if entry.group < 0 or self.reader is None:
-            return False
-        return self.reader.reading_branch < GROUPS.first_driver
-
-    def _serving(self, entry: Entry) -> Serving:
-        """Say whether an entry of a container serves, with what is not sure of how it is packed."""
-        if entry.kind not in ("sass", "ptx"):
-            return Serving(Certainty.NO, ("container.nothing-fits",))
-        serving = self._serves(entry) if entry.kind == "sass" else self._targets(entry)
-        if serving.certainty is Certainty.NO:
-            return serving
-        if entry.kind_number == EntryKind.ELF_16:
-            return Serving(Certainty.UNSURE, ("container.kind-16", *serving.because))
-        if entry.group >= 0 and serving.certainty is Certainty.YES:
-            return Serving(Certainty.LIKELY, ("driver.groups", *serving.because))
-        return serving
-
-    def _serves(self, entry: Entry) -> Serving:
-        arch = entry.arch
-        # By identity, which is quick; the architecture is kept, so that it is no other's later.
-        key = (id(arch), entry.fastpath_finalize, entry.toolkit, bool(entry.compat))
-        known = self._sass.get(key)
-        if known is None:
-            answer = (
-                Serving(Certainty.NO, ("container.nothing-fits",))
-                if arch is None
-                else sass_serves(
-                    arch,
-                    self.device,
-                    self._cuda(),
-                    mask=entry.fastpath_finalize,
-                    toolkit=entry.toolkit,
-                    has_compat=bool(entry.compat),
-                )
-            )
-            known = self._sass[key] = arch, answer
-        return known[1]
-
-    def _targets(self, entry: Entry) -> Serving:
-        arch = entry.arch
-        known = self._ptx.get(id(arch))
-        if known is None:
-            answer = (
-                Serving(Certainty.NO, ("container.nothing-fits",))
-                if arch is None
-                else ptx_serves(arch, self.device)
-            )
-            known = self._ptx[id(arch)] = arch, answer
-        return known[1]
-
-    def _reads(self, entry: Entry) -> bool:
-        return self.reader is None or isa_of(entry) <= self.reader.ptx_isa
-
-    def _cuda(self) -> tuple[int, int] | None:
-        return self.reader.cuda if self.reader else None
-
-    # What a finding says.
-
-    def why_not(self, entry: Entry) -> tuple[str, ...]:
-        """Return ids of the statements for which an image does not fit; none where it does."""
-        if entry.kind not in ("sass", "ptx"):
-            return ()
-        if self._passes_over(entry):
-            return ("driver.groups",)
-        serving = self._serving(entry)
-        return serving.because if serving.certainty is Certainty.NO else ()
-
 
 _CERTAINTY_RANK = {
     Certainty.NO: 0,
@@ -358,17 +301,6 @@ _CERTAINTY_RANK = {
     Certainty.LIKELY: 2,
     Certainty.YES: 3,
 }
-
-
-def isa_of(entry: Entry) -> tuple[int, int]:
-    """Return the PTX ISA version of an entry as numbers; (0, 0) when none is named.
-
-    What cannot be read as a version is newer than every driver.
-    """
-    if not entry.isa_version:
-        return (0, 0)
-    major, minor, *_ = (*version_numbers(entry.isa_version), 0, 0)
-    return (major, minor) if major else _NO_VERSION
 
 
 def _failed(code: int, entry: int, *because: str) -> Choice:

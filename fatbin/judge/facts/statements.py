@@ -103,6 +103,12 @@ STATEMENTS: dict[str, Statement] = {
         "with 209",
         ("h200",),
     ),
+    "sass.nearer-ptx": Statement(
+        "for 10.3 and 12.1 nvJitLink takes PTX made for them before SASS for 10.0 and 12.0; no "
+        "driver was tried",
+        ("nvjitlink",),
+        certain=False,
+    ),
     "sass.no-family": Statement(
         "there are no families below 10.0: SASS and PTX whose headers say 90f are passed over on "
         "9.0",

@@ -80,7 +80,7 @@ def _why(case: Case, answer: Answered) -> Iterator[str]:
     if answer.choice.serves or answer.choice.entry >= 0:
         return
     for entry in answer.group.module.entries:
-        yield from case.loader.why_not(entry)
+        yield from case.loader.fitting.why_not(entry)
 
 
 def finding(
