@@ -132,7 +132,7 @@ def conda(*members: tuple[str, bytes]) -> bytes:
 
 def directory(data: bytes) -> tuple[int, int]:
     """Return offset and number of rows of a zip's directory; the zip has no comment."""
-    fields = ZIP_END.named(ZIP_END.read_bytes(data, len(data) - ZIP_END.size))
+    fields = ZIP_END.named(ZIP_END.unpack_from(data, len(data) - ZIP_END.size))
     return fields["directory_offset"], fields["count"]
 
 
@@ -142,7 +142,7 @@ def rows(data: bytes) -> list[int]:
     found = []
     for _ in range(count):
         found.append(position)
-        row = ZIP_MEMBER.named(ZIP_MEMBER.read_bytes(data, position))
+        row = ZIP_MEMBER.named(ZIP_MEMBER.unpack_from(data, position))
         position += (
             ZIP_MEMBER.size + row["name_length"] + row["extra_length"] + row["comment_length"]
         )
@@ -152,7 +152,7 @@ def rows(data: bytes) -> list[int]:
 def patch_row(data: bytes, index: int, **values: int) -> bytes:
     """Return a zip with fields of one row of its directory changed."""
     position = rows(data)[index]
-    row = ZIP_MEMBER.named(ZIP_MEMBER.read_bytes(data, position))
+    row = ZIP_MEMBER.named(ZIP_MEMBER.unpack_from(data, position))
     row.update(values)
     packed = ZIP_MEMBER.struct.pack(*row.values())
     return data[:position] + packed + data[position + ZIP_MEMBER.size :]

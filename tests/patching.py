@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def patched(data: bytes, layout: Layout, offset: int, /, **fields: int) -> bytes:
     """Return the bytes with some fields of the structure at an offset changed."""
-    named = layout.named(layout.read_bytes(data, offset))
+    named = layout.named(layout.unpack_from(data, offset))
     assert set(fields) <= set(named), "no such field"
     named.update(fields)
     raw = layout.struct.pack(*(named[field] for field in layout.fields))

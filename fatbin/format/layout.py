@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from struct import Struct, error
+from struct import Struct
 
 from fatbin.errors import TruncatedError
 
@@ -50,23 +50,6 @@ class Layout:
                 location=view.name,
             )
         return self.unpack_from(view.buffer, view.start + offset)
-
-    def read_bytes(self, data: bytes, offset: int = 0) -> tuple[int, ...]:
-        """Return the fields at an offset of a byte string.
-
-        Raises:
-            TruncatedError: the string is too short.
-        """
-        try:
-            return self.unpack_from(data, offset)
-        except error:
-            raise TruncatedError(
-                f"{self.name} of {self.size} bytes runs past the end at {len(data):#x}",
-                offset=offset,
-                field=self.name,
-                expected=f"{self.size} bytes",
-                found=f"{max(0, len(data) - offset)} bytes",
-            ) from None
 
     def named(self, values: tuple[int, ...]) -> dict[str, int]:
         """Return the fields as a dictionary."""

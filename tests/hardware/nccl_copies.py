@@ -28,7 +28,7 @@ def without_code_for(library: Path, copy: Path, sm: int) -> int:
                 if entry.facts.kind == "sass" and arch is not None and arch.number == sm:
                     file.seek(entry.facts.offset)
                     header = file.read(ENTRY_HEADER.size)
-                    assert ENTRY_HEADER.named(ENTRY_HEADER.read_bytes(header))["arch"] == sm
+                    assert ENTRY_HEADER.named(ENTRY_HEADER.unpack_from(header))["arch"] == sm
                     file.seek(entry.facts.offset)
                     file.write(patched(header, ENTRY_HEADER, 0, arch=OLDER))
                     changed += 1

@@ -20,10 +20,10 @@ def test_construct_and_struct_read_the_same_and_write_it_back(
     raw = data.draw(st.binary(min_size=hot.size, max_size=hot.size))
     assert declared.sizeof() == hot.size
     parsed = declared.parse(raw)
-    assert tuple(parsed[field] for field in hot.fields) == hot.read_bytes(raw)
+    assert tuple(parsed[field] for field in hot.fields) == hot.unpack_from(raw)
     assert declared.build({field: parsed[field] for field in hot.fields}) == raw
-    assert hot.struct.pack(*hot.read_bytes(raw)) == raw
-    assert hot.named(hot.read_bytes(raw)) == {field: parsed[field] for field in hot.fields}
+    assert hot.struct.pack(*hot.unpack_from(raw)) == raw
+    assert hot.named(hot.unpack_from(raw)) == {field: parsed[field] for field in hot.fields}
 
 
 def test_the_checked_in_table_is_what_the_schema_gives() -> None:

@@ -162,14 +162,6 @@ class Tree(Generic[Content]):
         found.sort(key=lambda pair: pair[0].split("/"))
         yield from found
 
-    def lookup(self, name: str) -> Node | None:
-        """Return what a path stands for; links on the way are followed, a last one is not."""
-        path, last = split(name)
-        directory = self._find(path)
-        if directory is None or not last:
-            return directory
-        return directory.get(last)
-
     def _put(self, parent: Directory, last: str, node: Node) -> None:
         if last not in parent:
             self._counted()

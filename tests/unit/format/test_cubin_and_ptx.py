@@ -80,7 +80,7 @@ def test_damaged_heads(name: str) -> None:
 
 def test_a_names_section_that_lies() -> None:
     data = load("saxpy_80")
-    header = ELF64_HEADER.named(ELF64_HEADER.read_bytes(data, ELF_IDENT.size))
+    header = ELF64_HEADER.named(ELF64_HEADER.unpack_from(data, ELF_IDENT.size))
     at = header["shoff"] + header["shstrndx"] * ELF64_SECTION.size
     with pytest.raises(fatbin.TruncatedError, match="section name table"):
         read_cubin_head(View(patched(data, ELF64_SECTION, at, size=1 << 40)), LIMITS)

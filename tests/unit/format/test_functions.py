@@ -153,11 +153,11 @@ def test_required_threads() -> None:
 
 def sections(data: bytes) -> dict[str, tuple[int, dict[str, Any]]]:
     """Return where the header of each section stands and what it says, by name."""
-    header = ELF64_HEADER.named(ELF64_HEADER.read_bytes(data, ELF_IDENT.size))
+    header = ELF64_HEADER.named(ELF64_HEADER.unpack_from(data, ELF_IDENT.size))
     found = {}
     for index, section in enumerate(Cubin(data).sections):
         at = header["shoff"] + index * ELF64_SECTION.size
-        found[section.name] = (at, ELF64_SECTION.named(ELF64_SECTION.read_bytes(data, at)))
+        found[section.name] = (at, ELF64_SECTION.named(ELF64_SECTION.unpack_from(data, at)))
     return found
 
 
@@ -252,7 +252,7 @@ def enlarged(names: bytes, symbols: int) -> bytes:
     (row,) = (
         rows[i : i + ELF64_SYMBOL.size]
         for i in range(0, len(rows), ELF64_SYMBOL.size)
-        if ELF64_SYMBOL.named(ELF64_SYMBOL.read_bytes(rows, i))["other"] & 0x10
+        if ELF64_SYMBOL.named(ELF64_SYMBOL.unpack_from(rows, i))["other"] & 0x10
     )
     blob = b"".join(patched(row, ELF64_SYMBOL, 0, name=i % len(names)) for i in range(symbols))
     strings_at = sections(data)[".strtab"][0]

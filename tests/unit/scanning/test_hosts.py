@@ -100,7 +100,7 @@ def test_a_cut_library_gives_what_is_whole() -> None:
 
 def test_a_section_across_the_end_of_the_file() -> None:
     data = elf(Section(".nv_fatbin", BLOB))
-    header = ELF64_HEADER.named(ELF64_HEADER.read_bytes(data, ELF_IDENT.size))
+    header = ELF64_HEADER.named(ELF64_HEADER.unpack_from(data, ELF_IDENT.size))
     row = header["shoff"] + ELF64_SECTION.size
     inventory = fatbin.scan_bytes(patched(data, ELF64_SECTION, row, size=1 << 40))
     assert kinds(inventory)["loadable", "sass", "sm_90"] == 1
@@ -109,7 +109,7 @@ def test_a_section_across_the_end_of_the_file() -> None:
 
 def test_sections_that_overlap_are_read_once() -> None:
     data = elf(Section(".nv_fatbin", BLOB), Section(".nv_fatbin", b""))
-    header = ELF64_HEADER.named(ELF64_HEADER.read_bytes(data, ELF_IDENT.size))
+    header = ELF64_HEADER.named(ELF64_HEADER.unpack_from(data, ELF_IDENT.size))
     row = header["shoff"] + 64
     twice = data[: row + 64] + data[row : row + 64] + data[row + 128 :]
     inventory = fatbin.scan_bytes(twice)
@@ -220,7 +220,7 @@ def test_bsd_names_and_the_member_limit() -> None:
 
 def test_a_name_table_without_end_is_refused_in_bounded_memory() -> None:
     data = elf(*(Section(f".s{i}", b"") for i in range(3000)))
-    header = ELF64_HEADER.named(ELF64_HEADER.read_bytes(data, ELF_IDENT.size))
+    header = ELF64_HEADER.named(ELF64_HEADER.unpack_from(data, ELF_IDENT.size))
     shoff, last = header["shoff"], header["shstrndx"]
     table = b"x" * (1 << 20)
     grown = data[:shoff] + table + data[shoff:]

@@ -395,7 +395,7 @@ def test_a_zip_that_is_cut_off_is_an_issue(cut: int) -> None:
 
 def test_more_rows_than_the_end_record_says() -> None:
     data = zipped(GOOD, ("b.cubin", CUBIN))
-    end = ZIP_END.named(ZIP_END.read_bytes(data, len(data) - ZIP_END.size))
+    end = ZIP_END.named(ZIP_END.unpack_from(data, len(data) - ZIP_END.size))
     end["count"] = end["disk_count"] = 1
     inventory = scan(data[: -ZIP_END.size] + ZIP_END.struct.pack(*end.values()))
     assert len(inventory.libraries) == 2
@@ -424,7 +424,7 @@ def test_zip64_values_in_the_directory() -> None:
     """All three values in the extra field, and the end records of zip64."""
     data = zipped(GOOD)
     position = rows(data)[0]
-    end = ZIP_END.named(ZIP_END.read_bytes(data, len(data) - ZIP_END.size))
+    end = ZIP_END.named(ZIP_END.unpack_from(data, len(data) - ZIP_END.size))
     name = b"good.cubin"
     stored = int.from_bytes(data[18:22], "little")
     extra = b"\x99\x99\2\0xx\1\0\x18\0" + b"".join(
