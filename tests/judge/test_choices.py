@@ -67,6 +67,27 @@ def test_doubt_is_no_more_than_doubt_where_the_ptx_beside_it_cannot_be_read() ->
     assert (doubtful.how, doubtful.certainty, doubtful.entry) == ("native", Certainty.UNSURE, 0)
 
 
+@pytest.mark.parametrize(
+    ("sass", "ptx", "device", "wanted"),
+    [
+        ("sm_100", "compute_103 9.9", "10.3", Certainty.UNSURE),
+        ("sm_100f", "compute_103f 9.9", "10.3", Certainty.UNSURE),
+        ("sm_120", "compute_121 9.9", "12.1", Certainty.UNSURE),
+        ("sm_100", "compute_103 9.0", "10.3", Certainty.YES),
+        ("sm_100", "compute_100 9.9", "10.3", Certainty.YES),
+        ("sm_103", "compute_103 9.9", "10.3", Certainty.YES),
+        ("sm_86", "compute_89 9.9", "8.9", Certainty.YES),
+    ],
+)
+def test_ptx_for_the_device_itself_that_cannot_be_compiled_makes_sass_of_its_family_doubtful(
+    sass: str, ptx: str, device: str, wanted: Certainty
+) -> None:
+    choice = chosen(container(entry(sass, toolkit="13.0"), entry(ptx)), device, "580")
+    assert (choice.how, choice.entry, choice.certainty) == ("native", 0, wanted)
+    assert ("sass.nearer-ptx" in choice.because) == (wanted is Certainty.UNSURE)
+    assert len(choice.because) == 1 + (wanted is Certainty.UNSURE)
+
+
 def test_the_nearest_of_doubtful_code_is_taken() -> None:
     assert chosen(module("sm_80", "sm_86"), "8.7").entry == 1
     assert chosen(module("sm_86", "sm_80"), "8.7").entry == 0
