@@ -116,6 +116,8 @@ HEADERS: dict[str, Row] = {
     "image for 80, then PTX": Row((sass(name="saxpy_80"), last()), INVALID_SOURCE),
     "image for 80, then SASS": Row((sass(name="saxpy_80"), other()), INVALID_SOURCE),
     # PTX.
+    "two equal PTX": Row((ptx(), last()), OK, 0),
+    "two equal PTX, turned": Row((last(), ptx()), OK, 0),
     "PTX 90a first": Row((ptx(90, USUAL | SUFFIX_A), last(90)), OK, 0),
     "PTX 90a last": Row((last(90), ptx(90, USUAL | SUFFIX_A)), OK, 1),
     "PTX 86a, 80": Row((ptx(86, USUAL | SUFFIX_A), last()), OK, 0),

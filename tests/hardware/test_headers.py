@@ -7,9 +7,11 @@ from collections import Counter
 import pytest
 from h200 import DRIVER, H200
 from headers import CRASH, FIRST_BIT, HEADERS, OK, STREAMS, Row, other, stream
+from support import ROOT
 
 import fatbin
 from fatbin import Certainty, Choice, Library
+from fatbin.judge.facts.sources import SOURCES
 from fatbin.judge.loader import choose
 
 UNSURE = {"kind 16, PTX"}
@@ -47,6 +49,10 @@ def test_the_table_has_what_it_should() -> None:
     codes = Counter(row.code for row in HEADERS.values())
     assert codes[OK] > 30
     assert set(codes) == {OK, CRASH, 200, 209, 218, 222, 300, 999}
+    evidence = (ROOT / "docs" / "explanation" / "evidence.md").read_text()
+    assert f"- {len(HEADERS)} containers that no toolkit writes" in evidence
+    assert f"all {len(STREAMS)} pairs of compression flags and streams" in evidence
+    assert f"{len(HEADERS) + len(STREAMS)} containers whose headers" in SOURCES["h200"]
 
 
 def test_images_of_groups_are_passed_over_and_the_finding_says_so() -> None:

@@ -99,6 +99,41 @@ def test_an_executable_image_misses_nothing() -> None:
     assert chosen(made._replace(entries=(entry("sm_80", unresolved=True),)), "8.0").code == 500
 
 
+def test_the_first_of_equals_is_taken() -> None:
+    assert chosen(module("sm_80", "sm_80"), "8.0").entry == 0
+    assert chosen(module("compute_80 8.0", "compute_80 7.0"), "8.0").entry == 0
+
+
+def test_what_fits_nothing_is_said_to_and_no_more() -> None:
+    choice = chosen(module("sm_80"), "9.0")
+    assert (choice.code, choice.because, choice.driver) == (209, ("container.nothing-fits",), 0)
+
+
+# Groups, which older drivers pass over.
+
+
+@pytest.mark.parametrize("text", ["sm_90", "compute_80"])
+def test_images_of_groups_need_a_driver_that_sees_them(text: str) -> None:
+    grouped = module(text, group=16)
+    old = chosen(grouped, "9.0", "580")
+    assert (old.code, old.driver, old.entry) == (209, 595, 0)
+    assert old.because == ("driver.groups",)
+    new = chosen(grouped, "9.0", "595")
+    assert (new.serves, new.driver, new.certainty) == (True, 595, Certainty.LIKELY)
+
+
+@pytest.mark.parametrize("text", ["sm_80", "compute_100", "lto_90"])
+def test_a_newer_driver_is_no_help_where_nothing_in_the_group_fits(text: str) -> None:
+    choice = chosen(module(text, group=16), "9.0", "580")
+    assert (choice.code, choice.driver) == (209, 0)
+
+
+def test_what_stands_beside_a_group_is_taken_by_drivers_that_do_not_see_it() -> None:
+    made = container(entry("sm_90", group=16), entry("compute_80"))
+    assert (chosen(made, "9.0", "580").entry, chosen(made, "9.0", "580").how) == (1, "jit")
+    assert chosen(made, "9.0", "580").certainty is Certainty.YES
+
+
 # The second chance of device-linked modules.
 
 LINKED = module("sm_80", wrapper=2)
@@ -116,6 +151,13 @@ def test_a_link_needs_the_newest_driver_of_its_parts() -> None:
 def test_a_link_misses_what_its_parts_find_in_each_other() -> None:
     parts = [pool("compute_80", unresolved=True), pool("compute_80", kind="relocatable-ptx")]
     assert chosen(LINKED, "9.0", pool=parts).how == "jit-link"
+
+
+def test_a_link_that_cannot_be_made_fails_late() -> None:
+    choice = chosen(LINKED, "9.0", "580", pool=[pool("compute_80 9.9")])
+    assert (choice.serves, choice.code, choice.late) == (False, 222, True)
+    choice = chosen(LINKED, "9.0", pool=[pool("sm_80")])
+    assert (choice.serves, choice.code, choice.late) == (False, 500, True)
 
 
 def test_a_link_without_ptx_was_never_seen() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 SOURCES: dict[str, str] = {
     "h200": "measured on an H200 with driver 580.159.04 (CUDA 13.0): 227 images in up to five "
-    "environments, 23,006 modules of 35 libraries, device-linked programs, NCCL; 155 "
+    "environments, 23,006 modules of 35 libraries, device-linked programs, NCCL; 134 "
     "containers whose headers, payloads or order were changed",
     "ptxas": "measured with ptxas 11.7 to 13.5: the targets that each accepts, the PTX it reads",
     "nvjitlink": "measured with nvJitLink 12.9 to 13.5: which image of a container each takes",
