@@ -109,6 +109,12 @@ def test_what_fits_nothing_is_said_to_and_no_more() -> None:
     assert (choice.code, choice.because, choice.driver) == (209, ("container.nothing-fits",), 0)
 
 
+def test_ptx_without_a_target_is_none() -> None:
+    made = module("compute_80")
+    bare = made._replace(form="ptx", entries=(made.entries[0]._replace(arch=None),))
+    assert (chosen(bare, "8.0").code, chosen(bare, "8.0").serves) == (218, False)
+
+
 # Groups, which older drivers pass over.
 
 
