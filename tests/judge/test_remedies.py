@@ -111,6 +111,43 @@ def test_reasons_are_those_of_the_choice() -> None:
     assert "sass.no-mask" not in masked
 
 
+def told(verdict: Verdict, code: str) -> list[str]:
+    return [e.text for e in found(verdict, code).because if e.kind == "entry"]
+
+
+def test_entries_are_told_in_words() -> None:
+    made = module("sm_80", "compute_80 8.2")
+    assert told(judged(library(made), "7.5"), "FB101") == ["SASS sm_80", "PTX compute_80 ISA 8.2"]
+    by = module("sm_100", toolkit="12.9")
+    assert told(judged(library(by), "10.3"), "FB108") == ["SASS sm_100 by CUDA 12.9"]
+
+
+def test_of_what_is_taken_only_that_is_told() -> None:
+    made = module("sm_80", "sm_75", toolkit="12.4")
+    assert told(judged(library(made), "8.7", "595"), "FB107") == ["SASS sm_80 by CUDA 12.4"]
+
+
+def test_a_module_without_entries_is_told_as_such() -> None:
+    linked = module(wrapper=2)
+    host = module("compute_90 9.9", place="relocatable")
+    verdict = judged(library(linked, host), "9.0", "580")
+    assert "a container without entries" in {
+        text for f in verdict.findings for text in [e.text for e in f.because]
+    }
+
+
+def test_what_the_first_entry_fails_for_needs_no_other_reason() -> None:
+    made = module("compute_80 9.9", "sm_100")
+    refused = found(judged(library(made), "8.0", "580"), "FB204")
+    facts = [e.ref for e in refused.because if e.kind == "fact"]
+    assert facts == ["ptx.isa", "ptx.chosen-before-isa"]
+
+
+def test_the_newest_of_the_drivers_that_modules_need_is_advised() -> None:
+    made = library(module("compute_80 8.8"), module("compute_80 9.0"))
+    assert "branch 580 or later" in found(judged(made, "8.0", "525"), "FB204").action
+
+
 def test_passed_over_code_is_not_said_to_fit() -> None:
     bad = found(judged(library(module("sm_90")), "9.0", **FORCED), "FB101")
     told = {e.ref for e in bad.because}

@@ -140,6 +140,11 @@ def test_a_machines_driver_is_its_kernels_and_its_libcuda(
     assert driver.certain
 
 
+@pytest.mark.parametrize(("branch", "cuda"), [("565.57", "12.4"), ("570.124", "12.7")])
+def test_a_machines_driver_is_as_certain_as_both_of_its_rows(branch: str, cuda: str) -> None:
+    assert not Driver.of(branch, cuda).certain
+
+
 def test_libcuda_decides_what_is_read_and_the_kernel_which_gpus_there_are() -> None:
     compat = Driver.of("535.183.01", "13.0")
     assert (compat.ptx_isa, compat.reader, compat.reading_branch) == ((9, 0), 580, 580)
