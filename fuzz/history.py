@@ -23,6 +23,9 @@ _ROW = re.compile(
     re.MULTILINE,
 )
 _AIM = 3600
+_READERS = "readers"
+_CLASSES = dict.fromkeys(("host", "archive", "package", "image"), _READERS)
+"""Targets that are one class: they read what device code lies in. Every other is one of its own."""
 _LOCK = Lock()
 
 
@@ -51,9 +54,15 @@ def record(result: Result, path: Path = HISTORY) -> None:
 
 
 def totals(text: str) -> str:
-    """Return the table of what the rows of all runs come to, for each target."""
+    """Return the tables of what the rows of all runs come to, for each target and each class."""
+    rows = _ROW.findall(text)
+    classes = [(_CLASSES.get(name, name), *numbers) for name, *numbers in rows]
+    return f"{_table('target', rows)}\n{_table('class', classes)}"
+
+
+def _table(what: str, found: list[tuple[str, ...]]) -> str:
     sums: dict[str, list[int]] = {}
-    for name, *numbers in _ROW.findall(text):
+    for name, *numbers in found:
         seconds, executions, edges, finds = (int(n.replace(",", "")) for n in numbers)
         one = sums.setdefault(name, [0, 0, 0, 0])
         one[0] += seconds
@@ -69,7 +78,7 @@ def totals(text: str) -> str:
     rows.append(f"| all | {all_of[0]:,} | {share} % | {all_of[1]:,} | | {all_of[2]} |")
     return "\n".join(
         [
-            "| target | seconds | of an hour | executions | most edges | finds |",
+            f"| {what} | seconds | of an hour | executions | most edges | finds |",
             "|---" * 6 + "|",
             *rows,
             "",

@@ -303,6 +303,24 @@ def test_claims_against_content() -> None:
     assert codes(verdict) == {"FB402", "FB403"}
 
 
+@pytest.mark.parametrize(
+    ("expect", "met"),
+    [("10.0", True), ("10.0f", True), ("10.0a", False), ("10.3", False), ("compute_100", False)],
+)
+def test_a_cubin_that_does_not_tell_plain_from_family_stands_for_both(
+    expect: str, *, met: bool
+) -> None:
+    made = module("sm_100", toolkit="13.0")
+    untold = made.entries[0]._replace(arch=fatbin.Architecture(100, "?"))
+    archs = fatbin.Architecture.parse_list
+    verdict = check(
+        inventory(library(made._replace(entries=(untold,)))),
+        gpus="10.0",
+        policy=Policy(expect=archs(expect)),
+    )
+    assert ("FB401" not in codes(verdict)) is met
+
+
 def test_thresholds() -> None:
     many = [module("sm_70", "sm_80", "sm_90") for _ in range(99)]
     lib = library(*many, module("sm_70", "sm_80"))

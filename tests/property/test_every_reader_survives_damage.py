@@ -98,7 +98,16 @@ def test_runs_are_written_down_and_added_up(tmp_path: Path) -> None:
     assert [end, begin] == ["<!-- end of runs -->", "<!-- totals -->"]
     assert one == "| codec | 120 | 3 % | 24,690 | 100 | 2 |"
     assert both == "| all | 120 | 3 % | 24,690 | | 2 |"
-    assert rest == ["<!-- end of totals -->", "more"]
+    assert rest[:4] == [
+        "",
+        "| class | seconds | of an hour | executions | most edges | finds |",
+        "|---" * 6 + "|",
+        one,
+    ]
+    assert rest[4:] == [both, "<!-- end of totals -->", "more"]
+    for name in ("package", "image"):
+        record(Result(name, 1800, 10, 7, 1, (), 1), path)
+    assert "| readers | 3,600 | 100 % | 20 | 7 | 0 |" in path.read_text().splitlines()
     path.write_text("no place for it\n")
     with pytest.raises(ValueError, match="expected the line"):
         record(Result("codec", 1, 1, 1, 1, (), 1), path)

@@ -176,6 +176,7 @@ def test_a_wrong_value_is_named(tmp_path: Path, change: dict[str, object], messa
     [
         (json.dumps(inventory(FAILS).to_dict()), "expected a verdict, found an inventory"),
         ('{"libraries": []}', "expected a verdict, found another document"),
+        ('{"outcome": "PASS", "findings": []}', "expected a verdict, found another document"),
         ("[]", "expected a verdict, found another document"),
         ("{", "expected a verdict as JSON, found: "),
         ("[" * 100_000, "expected a verdict as JSON, found: "),
