@@ -104,7 +104,7 @@ class Word(str, Enum):
 def plain(value: object) -> Any:
     """Return JSON-ready data: records as objects, values and words as their text.
 
-    Fractions are seconds in all records of this package; they are given to the millisecond.
+    Fractions, which are seconds and shares of cores, are given to three places.
     """
     if type(value) in _AS_THEY_ARE:
         return value

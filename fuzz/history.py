@@ -23,8 +23,7 @@ _ROW = re.compile(
     re.MULTILINE,
 )
 _AIM = 3600
-_READERS = "readers"
-_CLASSES = dict.fromkeys(("host", "archive", "package", "image"), _READERS)
+_CLASSES = dict.fromkeys(("host", "archive", "package", "image"), "readers")
 """Targets that are one class: they read what device code lies in. Every other is one of its own."""
 _LOCK = Lock()
 

@@ -32,16 +32,19 @@ def wheel(*members: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> by
 
 
 def tarred(
-    *members: tuple[str, bytes] | tarfile.TarInfo, mode: str = "w", form: int = tarfile.PAX_FORMAT
+    *members: tuple[str | tarfile.TarInfo, bytes] | tarfile.TarInfo,
+    mode: str = "w",
+    form: int = tarfile.PAX_FORMAT,
 ) -> bytes:
-    """Return a tar archive of these members; a TarInfo is one without content."""
+    """Return a tar archive of these members; a TarInfo by itself is one without content."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode=mode, format=form) as archive:  # type: ignore[call-overload]
         for member in members:
             if isinstance(member, tarfile.TarInfo):
                 archive.addfile(member)
                 continue
-            info = tarfile.TarInfo(member[0])
+            name = member[0]
+            info = tarfile.TarInfo(name) if isinstance(name, str) else name
             info.size = len(member[1])
             archive.addfile(info, io.BytesIO(member[1]))
     return out.getvalue()

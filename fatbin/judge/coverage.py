@@ -216,8 +216,8 @@ def _word(module: Module, choice: Choice, device: ComputeCapability) -> str:
         return doubts.get(choice.certainty, _WORDS[choice.how])
     if choice.serves:
         return "jit_link"
-    packed = choice.driver and choice.code == NO_BINARY_FOR_GPU  # a newer driver would see it
-    if not packed and (choice.code == NO_BINARY_FOR_GPU or is_link_failure(choice)):
+    absent = choice.code == NO_BINARY_FOR_GPU and not choice.driver  # else a newer driver sees it
+    if absent or is_link_failure(choice):
         return _gap(module.entries, device)
     return "refused"
 

@@ -105,13 +105,7 @@ def plan(path: str, limits: Limits) -> Plan:
                 continue
             file = files.setdefault(_file_of(path, view), len(files))
             items += (
-                Item(
-                    module,
-                    view.name,
-                    file,
-                    view.start,
-                    view.size,
-                )
+                Item(module, view.name, file, view.start, view.size)
                 for module in sorted(found, key=lambda module: module.offset)
             )
     return Plan(tuple(items), tuple(files), report.issues)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fatbin._record import Record
 from fatbin.errors import FatbinError
-from fatbin.limits import DEFAULT_LIMITS
 from fatbin.node.nccl_files import SONAME
 from fatbin.node.preflight_records import PreflightLibrary, PreflightOutcome, PreflightStage, worst
 
@@ -98,7 +97,7 @@ def check_stage(
     gpus: Sequence[Gpu],
     driver: Driver | None,
     env: Mapping[str, str],
-    limits: Limits = DEFAULT_LIMITS,
+    limits: Limits,
 ) -> Judged:
     """Check each library for the GPUs and the driver that are there."""
     files, lines, documents = [], [], []

@@ -9,8 +9,6 @@ Source: the GNU tar manual, "Storing Sparse Files": the old format (type ``S``) 
 
 from __future__ import annotations
 
-from itertools import islice
-
 from fatbin._record import Record
 from fatbin.errors import FormatError
 from fatbin.format.layouts import TAR_HEADER
@@ -26,7 +24,7 @@ _BLOCK = TAR_HEADER.size
 MAP_BYTES = 1 << 20
 """The longest map that is read; what is longer is no map of an honest file."""
 PREFIX = "GNU.sparse."
-REPEATED = frozenset(("GNU.sparse.offset", "GNU.sparse.numbytes"))
+REPEATED = frozenset((f"{PREFIX}offset", f"{PREFIX}numbytes"))
 """Records that stand once for each piece in format 0.0; their values are joined with commas."""
 _PIECE = 1 << 20
 _BLANKS = b" \0"
@@ -142,8 +140,7 @@ def _leading_map(source: Source, size: int) -> tuple[list[int], int]:
 def _holes(size: str, numbers: list[int]) -> Holes:
     if len(numbers) % 2:
         return UNREADABLE
-    pairs = zip(islice(numbers, 0, None, 2), islice(numbers, 1, None, 2), strict=True)
-    return Holes(_decimal(size), tuple(pairs))
+    return Holes(_decimal(size), tuple(zip(numbers[::2], numbers[1::2], strict=True)))
 
 
 def _decimal(text: str) -> int:

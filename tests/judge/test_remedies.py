@@ -132,9 +132,8 @@ def test_a_module_without_entries_is_told_as_such() -> None:
     linked = module(wrapper=2)
     host = module("compute_90 9.9", place="relocatable")
     verdict = judged(library(linked, host), "9.0", "580")
-    assert "a container without entries" in {
-        text for f in verdict.findings for text in [e.text for e in f.because]
-    }
+    texts = {e.text for finding in verdict.findings for e in finding.because}
+    assert "a container without entries" in texts
 
 
 def test_what_the_first_entry_fails_for_needs_no_other_reason() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 from typing import TYPE_CHECKING, Any
 
 import fatbin

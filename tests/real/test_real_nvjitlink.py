@@ -98,7 +98,7 @@ def test_sass_alone_and_beside_ptx(linker: NvJitLink, version: str) -> None:
                 assert kernels is not None, where
                 assert device in {"8.7", "8.9", "10.3", "12.1"}, where
     assert nearer < 30
-    assert doubtful < 100
+    assert doubtful == (0 if version == "13.0" else 72)  # code for discrete GPUs on 8.7, and back
 
 
 def test_images_of_groups(linker: NvJitLink, version: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from images_made import docker_archive, oci_layout, squeezed, write_layout
-from packing import FORMS_OF_HOLES, with_holes
+from packing import FORMS_OF_HOLES, tarred, with_holes
 from support import FIXTURES, require
 
 import fatbin
@@ -161,15 +161,8 @@ def test_maps_that_are_none(holes: Holes, stored: int) -> None:
 
 def pax(records: dict[str, str], data: bytes) -> bytes:
     info = tarfile.TarInfo("x.cubin")
-    info.size = len(data)
     info.pax_headers = {f"GNU.sparse.{key}": value for key, value in records.items()}
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as file:
-        file.addfile(info, io.BytesIO(data))
-        last = tarfile.TarInfo("last.cubin")
-        last.size = len(CUBIN)
-        file.addfile(last, io.BytesIO(CUBIN))
-    return out.getvalue()
+    return tarred((info, data), ("last.cubin", CUBIN))
 
 
 NUMBERS = b"1\n0\n%d\n" % len(CUBIN)

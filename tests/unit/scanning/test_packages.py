@@ -295,15 +295,9 @@ def test_endless_headers_about_headers() -> None:
 
 def test_a_map_of_holes_that_is_none_is_told() -> None:
     info = tarfile.TarInfo("s.cubin")
-    info.size = len(CUBIN)
     info.type = tarfile.GNUTYPE_SPARSE
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as file:
-        file.addfile(info, io.BytesIO(CUBIN))
-        data = tarfile.TarInfo("g.cubin")
-        data.size = len(CUBIN)
-        file.addfile(data, io.BytesIO(CUBIN))
-    inventory = scan(out.getvalue(), "x")
+    made = tarred((info, CUBIN), ("g.cubin", CUBIN), form=tarfile.GNU_FORMAT)
+    inventory = scan(made, "x")
     assert locations(inventory) == ["x::g.cubin"]
     assert [(issue.code, issue.location) for issue in inventory.issues] == [
         ("Format", "x::s.cubin")
